@@ -20,9 +20,11 @@ export interface Column<Row> {
   wideOnly?: boolean
   /**
    * Where it stands in a row of two lines, which a narrow table has: what the row is (`whole` where its second line is
-   * too good to lose), what is under that, what is at the end of both lines, and what can be done. Null leaves it out.
+   * too good to lose), what is under that, what is at the end of the lines, and what can be done. `last` is a third line
+   * under both, for what neither has room for. Each place is for one column: two would stand over each other. Null
+   * leaves it out.
    */
-  narrow: 'name' | 'whole' | 'under' | 'end' | 'actions' | null
+  narrow: 'name' | 'whole' | 'under' | 'last' | 'end' | 'actions' | null
 }
 
 /** Where a row of a long table stands in it. */

@@ -51,7 +51,7 @@ export function useLogColumns(currency: string): Column<LoggedCall>[] {
       },
       {
         key: 'status',
-        narrow: 'end',
+        narrow: 'last',
         header: t('status'),
         width: '24rem',
         cell: row => {

@@ -54,6 +54,13 @@ test('[R1.5] each call says its model, key, time, tokens and cost, and why it fa
   expect(screen.getByText(/^61 calls, 1 failed, 73,200 tokens in, 20,400 out, \$0\.177937$/)).toBeTruthy()
 })
 
+test('in a narrow table no two columns of the log stand in the same place', async () => {
+  await open()
+  const row = screen.getByText('laptop').closest('tr') as HTMLTableRowElement
+  const places = [...row.cells].map(cell => cell.dataset.narrow).filter(place => place !== 'none')
+  expect(places).toEqual(['under', 'name', 'last', 'end'])
+})
+
 test('[R1.5] filters stand in the address; list and file are asked for the same', async () => {
   const at = `?model=meta%2Fone&key=${KEY_ID}&status=failed&source=api&from=2026-11-01&to=2026-11-19`
   const { sent, page } = await open({}, at)

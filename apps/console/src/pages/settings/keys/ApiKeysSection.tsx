@@ -123,6 +123,7 @@ function useColumns(edit: (key: ApiKey) => void, revoke: (key: ApiKey) => void):
         key: 'limits',
         narrow: 'under',
         header: t('api.limits.title'),
+        width: '28%',
         cell: key => {
           const { models, spend_limit: spend, requests_per_minute: calls } = key
           const what = models
@@ -157,7 +158,7 @@ function useColumns(edit: (key: ApiKey) => void, revoke: (key: ApiKey) => void):
       },
       {
         key: 'state',
-        narrow: 'under',
+        narrow: 'last',
         header: t('api.state'),
         cell: key => {
           const state = apiKeyState(key, new Date())
@@ -171,7 +172,7 @@ function useColumns(edit: (key: ApiKey) => void, revoke: (key: ApiKey) => void):
         header: '',
         said: t('actions'),
         align: 'end',
-        width: '12rem',
+        width: '20rem',
         cell: key =>
           apiKeyState(key, new Date()) === 'active' && (
             <span className={classes.rowButtons}>

@@ -304,6 +304,7 @@ export const FIELD_RULES = [
   'pod_only',
   'invalid_amount',
   'thousands_apart',
+  'part_of_cent',
   'cap_below_amount',
 ] as const
 export type FieldRule = (typeof FIELD_RULES)[number]

@@ -10,6 +10,7 @@ import {
   formatMicro,
   formatParts,
   formatRate,
+  hasPartsOfCent,
   hasThousandsApart,
   isCurrency,
   MICRO_PER_CENT,
@@ -111,6 +112,12 @@ describe('an amount that was typed', () => {
     ['999999999.999999', 100_000_000_000],
   ])('[R9.3] %j is %i cents', (text, cents) => {
     expect(centsFromText(text)).toBe(cents)
+  })
+
+  test('[R5.8] parts of a cent are told from zeros that say nothing', () => {
+    for (const text of ['0,0003', '12.345', '19.990001', '0.1001']) expect(hasPartsOfCent(text)).toBe(true)
+    for (const text of ['12', '12.5', '12,50', '12.500', '19.990000', '1,000', 'twelve', ''])
+      expect(hasPartsOfCent(text)).toBe(false)
   })
 
   test('[R5.8] a comma says what a point says, or nothing where it may set thousands apart', () => {

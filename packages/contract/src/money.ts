@@ -62,6 +62,11 @@ export function hasThousandsApart(text: string): boolean {
   return /^\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+(?:[.,]\d+)?$/.test(text.trim())
 }
 
+/** Whether a text is an amount with parts of a cent, such as `0,0003`; `1.500` has none. */
+export function hasPartsOfCent(text: string): boolean {
+  return centsFromText(text) !== null && /[.,]\d{2}\d*[1-9]/.test(text)
+}
+
 /**
  * What an interval has cost from its start: floor(seconds × rate ÷ 3600), the one formula of metering.
  * @param elapsedMs Milliseconds since the interval began; negative counts as zero.

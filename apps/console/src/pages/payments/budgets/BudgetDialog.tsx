@@ -14,7 +14,7 @@ import * as z from 'zod'
 import { balanceQuery, queryOf } from '../../../api/queries.ts'
 import { useChange } from '../../../api/use-change.ts'
 import { DialogForm, FormDialog } from '../../../lists/FormDialog.tsx'
-import { amountText } from '../../../ui/amount-text.ts'
+import { exactAmountText } from '../../../ui/amount-text.ts'
 import { SegmentedFilter } from '../../../ui/SegmentedFilter.tsx'
 import { toast } from '../../../ui/toast.ts'
 import { useContractForm } from '../../../ui/use-contract-form.ts'
@@ -128,6 +128,6 @@ const formSchema = z.object({
     .transform(text => (text === ACCOUNT ? null : text))
     .pipe(instance_id.unwrap()),
   period,
-  amount: amountText.pipe(amount),
+  amount: exactAmountText.pipe(amount),
   stops,
 })

@@ -1,13 +1,13 @@
 import { type ApiKey, editApiKeyBody, SPEND_PERIODS, type SpendPeriod } from '@berth/contract/api-keys'
 import { API_KEY_CALLS_PER_MINUTE_MAX } from '@berth/contract/limits'
 import { listModels } from '@berth/contract/models'
-import { centsFromText } from '@berth/contract/money'
 import { MultiSelect, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { balanceQuery, queryOf } from '../../../api/queries.ts'
+import { optionalAmountText } from '../../../ui/amount-text.ts'
 import { useFormat } from '../../../ui/format.ts'
 import { SegmentedFilter } from '../../../ui/SegmentedFilter.tsx'
 import classes from './Keys.module.css'
@@ -43,10 +43,7 @@ const { models, spend_limit, requests_per_minute } = editApiKeyBody.shape
 export const limitFields = {
   scope: z.enum(['all', 'some']),
   models: z.array(z.string()),
-  spend_amount: z
-    .string()
-    .transform(text => (isBlank(text) ? null : (centsFromText(text) ?? Number.NaN)))
-    .pipe(spend_limit.unwrap().shape.amount.nullable()),
+  spend_amount: optionalAmountText.pipe(spend_limit.unwrap().shape.amount.nullable()),
   spend_period: z.enum(SPEND_PERIODS),
   requests_per_minute: z
     .string()

@@ -37,6 +37,8 @@ export function OpenedLine({ id, label, query, onReceipt }: OpenedLineProps) {
     refetchInterval: REFRESH_MS,
   })
   const { line, currency = 'USD', items, total } = opened.data ?? {}
+  const has = (charge: BillStretch['charge']) => items?.some(stretch => stretch.charge === charge)
+  const formulas = `${has('by_time') ? `${t('formula')} ` : ''}${has('once') ? `${t('formula_counted')} ` : ''}`
   const columns = useColumns(currency, { ofOne: query.group === 'resource', open: onReceipt })
   // A link may open one below the end of the screen, and so does the last row that is seen.
   const part = useRef<HTMLElement>(null)
@@ -59,7 +61,7 @@ export function OpenedLine({ id, label, query, onReceipt }: OpenedLineProps) {
       {line && (
         <div className={classes.foot}>
           <p>
-            {t('formula')}{' '}
+            {formulas}
             {t('paid', {
               credits: format.exactMoney(line.credits_micro, currency),
               cash: format.exactMoney(line.cash_micro, currency),
@@ -115,15 +117,19 @@ function useColumns(currency: string, { ofOne, open }: Columns): Column<BillStre
         header: t('seconds'),
         align: 'end',
         width: '9%',
-        cell: stretch => (
-          <>
-            {stretch.charge !== 'once' && format.number(stretch.seconds)}
-            <span className={classes.narrow}>
-              {' '}
-              {t('seconds_at', { rate: words.rate(stretch, currency) })}
-            </span>
-          </>
-        ),
+        cell: stretch =>
+          // What is counted has no seconds; of it is said how many there were.
+          stretch.charge === 'once' ? (
+            <span className={classes.narrow}>{words.meters(stretch, currency)}</span>
+          ) : (
+            <>
+              {format.number(stretch.seconds)}
+              <span className={classes.narrow}>
+                {' '}
+                {t('seconds_at', { rate: words.rate(stretch, currency) })}
+              </span>
+            </>
+          ),
       },
       {
         key: 'rate',

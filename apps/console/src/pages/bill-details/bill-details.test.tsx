@@ -97,6 +97,23 @@ test('[R2.4] [R7.5] [B2] a month shows its sum by kind and its lines; a line ope
   expect(page.search()).toBe('?month=2026-03')
 })
 
+test('[B2] what was counted is told by its number and price, and not by seconds', async () => {
+  const meters = [{ label: 'One, input', unit: 'million_tokens', quantity: 8, rate_micro: '150000' }]
+  const items = [
+    { ...STRETCH, usage: 'model', charge: 'once', seconds: 0, began_by: null, ended_by: null, meters },
+  ]
+  const answer = { currency: 'USD', line: LINE, items, total: 1, page: 1, page_size: 20 }
+  await open({ [getBillLine.operation]: () => answer }, '?month=2026-03&line=instance:i-1')
+  const part = await screen.findByRole('region', { name: 'What llama is made of' })
+  const cells = await within(part).findAllByRole('cell')
+  const texts = cells.map(cell => cell.textContent)
+  // Where the table is narrow, and where it is not.
+  expect(texts[2]).toBe('One, input: 8 tokens at $0.15 per million')
+  expect(texts[4]).toContain('One, input: 8 tokens at $0.15 per million')
+  expect(part.textContent).toContain('Quantity × rate.')
+  expect(part.textContent).not.toContain('Seconds ×')
+})
+
 test('[B2] a link opens a line, also one that is on another page by now; one that is not there opens nothing', async () => {
   const { page } = await open({}, '?month=2026-03&line=instance:i-1&group=day')
   expect(await screen.findByRole('button', { name: 'Open llama' })).toBeTruthy()

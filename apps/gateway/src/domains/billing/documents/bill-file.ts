@@ -6,6 +6,7 @@ import type { Clock } from '../../../platform/clock.ts'
 import { CSV_PAGE_ROWS, csvBody, harmless } from '../../../platform/csv-file.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { currencyOf } from '../ledger/wallet.ts'
+import { inItsUnit } from '../meters/units.ts'
 import { BILL_COLUMNS, BILL_HEADS, type BillColumn } from './bill-file-words.ts'
 import { type BillQuery, daysOf } from './bills.ts'
 import { transactionId } from './transactions.ts'
@@ -103,7 +104,7 @@ function cellsOf(row: FileRow, currency: Currency): string[] {
     id: harmless(row.subjectId),
     name: harmless(row.subjectName),
     measured: harmless(row.label ?? ''),
-    quantity: row.quantity ?? '',
+    quantity: row.quantity === null ? '' : inItsUnit(row.quantity, row.unit ?? ''),
     unit: row.unit ?? '',
     unit_rate: row.unitRate === null ? '' : microDecimal(BigInt(row.unitRate)),
     rate: microDecimal(BigInt(row.rateMicro)),

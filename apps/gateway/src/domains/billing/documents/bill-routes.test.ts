@@ -261,6 +261,18 @@ test.each(['=1', '+1', '-1', '@A1', '\t=1', '＝1'])(
   },
 )
 
+test('[R7.5] what is counted is told in its unit: 8 tokens are not 8 million', async () => {
+  const { clock, db } = fixture
+  const subject = { kind: 'model_call', id: randomUUID() } as const
+  const meters = [
+    { sku: 'model.m.input', label: 'M', unit: 'million_tokens' as const, quantity: 8, rateMicro: 150_000n },
+  ]
+  const used = { userId: TOKENS.idle?.userId ?? '', subject, name: 'counted', meters, at: clock.now() }
+  await db.transaction(tx => fixture.billing.chargeOnce(tx, used))
+  const { text } = await download('idle', 'en', '&search=counted')
+  expect(text).toContain(',M,0.000008,million_tokens,0.150000,')
+})
+
 test('[R7.5] five thousand rows come at once, each of them once', async () => {
   const { db, ids } = fixture
   const ben = TOKENS.ben?.userId ?? ''

@@ -1,7 +1,17 @@
 import { usageDueMicro } from '@berth/contract/money'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { costOf, type Meter, priceOf, rateOf, restOf, sharesOf, UNITS, type Unit } from './units.ts'
+import {
+  costOf,
+  inItsUnit,
+  type Meter,
+  priceOf,
+  rateOf,
+  restOf,
+  sharesOf,
+  UNITS,
+  type Unit,
+} from './units.ts'
 
 const meter = (...units: Unit[]): fc.Arbitrary<Meter> =>
   fc.record({
@@ -98,6 +108,15 @@ test('what is counted costs by its number, exact to the last token', () => {
       expect(priceOf(meters, 0)).toBe(parts.reduce((total, part) => total + part, 0n) / 1_000_000n)
     }),
   )
+})
+
+test('[R7.5] a quantity is told in its unit, to the last token and byte', () => {
+  expect(inItsUnit('8', 'million_tokens')).toBe('0.000008')
+  expect(inItsUnit('1250000', 'million_tokens')).toBe('1.25')
+  expect(inItsUnit('30000000', 'million_tokens')).toBe('30')
+  expect(inItsUnit('123456', 'traffic_gb')).toBe('0.000123456')
+  expect(inItsUnit('0', 'traffic_gb')).toBe('0')
+  for (const unit of ['hour', 'gb_day', 'image', 'of_tomorrow']) expect(inItsUnit('10', unit)).toBe('10')
 })
 
 test('what is counted does not run with the time', () => {

@@ -40,6 +40,20 @@ export interface Rate {
   rateSeconds: number
 }
 
+/**
+ * How many of its unit a quantity is, so that it times the price of one is what it costs: 8 tokens are 0.000008 million.
+ * @param quantity As it was measured, in digits.
+ * @param unit By its name; one that is not known counts as its own.
+ * @returns A plain decimal, exact and without zeros that say nothing.
+ */
+export function inItsUnit(quantity: string, unit: string): string {
+  const { of = 1 } = (UNITS as Partial<Record<string, { of?: number }>>)[unit] ?? {}
+  const places = String(of).length - 1
+  if (places === 0) return quantity
+  const digits = quantity.padStart(places + 1, '0')
+  return `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, '')
+}
+
 /** A day holds a whole number of every unit that runs with the time. */
 const DAY_S = 86_400n
 /** What was counted is reckoned to a millionth of a micro-unit before all of it is rounded down. */

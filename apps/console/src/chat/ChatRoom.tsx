@@ -1,6 +1,7 @@
 import type { Model } from '@berth/contract/models'
 import { ActionIcon, Button } from '@mantine/core'
 import { IconAdjustmentsHorizontal, IconColumns2, IconEdit, IconPlus } from '@tabler/icons-react'
+import type { TFunction } from 'i18next'
 import { type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { lazyPart } from '../app/lazy-part.ts'
@@ -36,7 +37,7 @@ interface ChatRoomProps {
 /** The frame of a conversation: its models on top, what was said, where it is written, and what belongs to it beside. */
 export function ChatRoom({ room, title, models, most, empty, note, children }: ChatRoomProps) {
   const { t } = useTranslation('chat')
-  const { chosen, turns, draft, changeDraft, isBusy } = room
+  const { chosen, turns, replaced, draft, changeDraft, isBusy } = room
   const [reader] = useState(createAnswerReader)
   useEffect(() => () => reader.end(), [reader])
   const [sheet, setSheet] = useState(false)
@@ -50,7 +51,14 @@ export function ChatRoom({ room, title, models, most, empty, note, children }: C
   /** Asks first where anything would be gone. */
   const clearing = (label: string, isLost: boolean, carryOut: () => void) =>
     isLost ? setAsked({ label, carryOut }) : carryOut()
-  const side = <SidePanel draft={draft} models={chosen} turns={turns} onDraft={changeDraft} note={note} />
+  const side = (
+    <SidePanel
+      {...{ draft, turns, replaced, note }}
+      models={chosen}
+      allModels={models}
+      onDraft={changeDraft}
+    />
+  )
 
   return (
     <div className={classes.page} data-fills-page>
@@ -122,7 +130,7 @@ export function ChatRoom({ room, title, models, most, empty, note, children }: C
             {empty}
           </TurnList>
           <p className="said" role="status">
-            {turns.length > 0 && !isBusy ? t('turn.ended', { count: chosen.length }) : ''}
+            {isBusy ? '' : endedText(turns, t)}
           </p>
           {children}
         </div>
@@ -162,6 +170,19 @@ function AddModel({ room, models, most }: Pick<ChatRoomProps, 'room' | 'models' 
       {t('room.add')}
     </Button>
   )
+}
+
+/** How the newest answers have ended; of one that was stopped before it began there is nothing to say. */
+function endedText(turns: readonly Turn[], t: TFunction<'chat'>): string {
+  const answers = Object.values(turns.at(-1)?.answers ?? {})
+  const failed = answers.filter(({ state }) => state === 'failed' || state === 'broke_off').length
+  const there = answers.filter(
+    ({ state, pieces }) => state === 'done' || (state === 'stopped' && pieces > 0),
+  ).length
+  return [
+    ...(there > 0 ? [t('turn.ended', { count: there })] : []),
+    ...(failed > 0 ? [t('turn.failed', { count: failed })] : []),
+  ].join(' ')
 }
 
 function hasAnswers(turns: readonly Turn[], modelId: string): boolean {

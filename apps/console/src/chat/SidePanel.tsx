@@ -7,19 +7,24 @@ import { CostCard } from './CostCard.tsx'
 import type { Draft } from './draft.ts'
 import { ParametersPanel } from './ParametersPanel.tsx'
 import classes from './SidePanel.module.css'
-import type { Turn } from './turns.ts'
+import type { ReplacedAnswer, Turn } from './turns.ts'
 
 interface SidePanelProps {
   draft: Draft
+  /** Those that are asked. */
   models: readonly Model[]
+  /** All that there are to choose from. */
+  allModels: readonly Model[]
   turns: readonly Turn[]
+  replaced: readonly ReplacedAnswer[]
   onDraft: (change: Partial<Draft>) => void
   /** What a page says besides. */
   note?: ReactNode
 }
 
 /** What stands beside a conversation: how models answer, how programs ask them, and what it has cost. */
-export function SidePanel({ draft, models, turns, onDraft, note }: SidePanelProps) {
+export function SidePanel(props: SidePanelProps) {
+  const { draft, models, allModels, turns, replaced, onDraft, note } = props
   const { t } = useTranslation('chat')
   const [part, setPart] = useState<'parameters' | 'code'>('parameters')
   const panelId = useId()
@@ -42,7 +47,7 @@ export function SidePanel({ draft, models, turns, onDraft, note }: SidePanelProp
           <CodePanel models={models} />
         )}
         {note}
-        <CostCard turns={turns} models={models} />
+        <CostCard {...{ turns, replaced, models, allModels }} />
       </div>
     </div>
   )

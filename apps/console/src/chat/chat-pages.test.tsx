@@ -1,6 +1,6 @@
 import { chat, listModels, type Model } from '@berth/contract/models'
 import { useNavigate } from '@tanstack/react-router'
-import { act, cleanup, fireEvent, screen, waitFor } from '@testing-library/react'
+import { act, cleanup, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { renderInPage } from '../component-fixture.tsx'
 import { answerCalls, customer, InShell, Refusal } from '../gateway-fixture.tsx'
@@ -140,6 +140,9 @@ describe('writing to models', () => {
     const trouble = await screen.findByRole('alert')
     expect(trouble.textContent).toContain('Not answered, not charged')
     expect(trouble.textContent).toContain('refused: model_call_failed')
+    const said = screen.getAllByRole('status').map(({ textContent }) => textContent)
+    expect(said).toContain('The answer failed or broke off.')
+    expect(said).not.toContain('The answer is there.')
     fireEvent.click(screen.getByRole('button', { name: 'Try again' }))
     await waitFor(() => expect(asked()).toHaveLength(2))
   })
@@ -150,6 +153,29 @@ describe('writing to models', () => {
     await press({})
     const trouble = await screen.findByRole('alert')
     expect(trouble.querySelector('a')?.getAttribute('href')).toBe('/payments?topup=open')
+  })
+
+  test('the cost of a conversation has all that was charged in it, also for an answer that was edited away', async () => {
+    const answers = ['72', '80'].map(micro => () => {
+      const stream = streamOf<unknown>()
+      const answered = stream.answer(null)
+      const berth = { call_id: 'c', cost_micro: micro, input_tokens: 1, cached_tokens: 0, output_tokens: 2 }
+      stream.say({ choices: [{ delta: { content: 'Hi' } }] })
+      stream.say({ choices: [], berth })
+      stream.end()
+      return answered
+    })
+    const { type, press } = await open({ answer: () => answers.shift()?.() })
+    await type('Helo')
+    await press({})
+    const card = screen.getByRole('region', { name: 'This conversation' })
+    await within(card).findByText('$0.000072')
+    fireEvent.click(await screen.findByRole('button', { name: 'Edit the message' }))
+    const edited = screen.getByLabelText('Edit the message')
+    fireEvent.change(edited, { target: { value: 'Hello' } })
+    await act(async () => fireEvent.keyDown(edited, { key: 'Enter' }))
+    expect(await within(card).findByText('$0.000152')).toBeTruthy()
+    expect(within(card).getByText('Llama, 6 tokens')).toBeTruthy()
   })
 
   test('an earlier message can be changed and sent again in its place', async () => {

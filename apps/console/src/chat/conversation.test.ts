@@ -158,6 +158,32 @@ describe('a conversation', () => {
     expect(of('a')).toMatchObject({ state: 'writing', text: 'New' })
   })
 
+  test('what was charged for an answer that is gone is kept, until all is forgotten', async () => {
+    const { conversation, asked, settle } = start()
+    const kept = () => conversation.replaced().map(({ modelId, costMicro }) => [modelId, costMicro])
+    const answered = async (micro: string) => {
+      asked.at(-1)?.say(piece('Hi'), cost(micro, 64, 20))
+      asked.at(-1)?.end()
+      await settle()
+    }
+    conversation.send(prompt('One'), asking('a'))
+    await answered('72')
+    expect(kept()).toEqual([])
+    conversation.again('a', asking())
+    await answered('80')
+    conversation.edit(conversation.turns()[0]?.id ?? '', prompt('Other'), asking('a'))
+    asked.at(-1)?.say(piece('Half'))
+    await settle()
+    conversation.forget('a')
+    expect(kept()).toEqual([
+      ['a', '72'],
+      ['a', '80'],
+      ['a', null],
+    ])
+    conversation.clear()
+    expect(kept()).toEqual([])
+  })
+
   test('clearing ends what is under way', async () => {
     const { conversation, asked, settle } = start()
     conversation.send(prompt('One'), asking('a'))

@@ -1,7 +1,14 @@
 import type { ApiError } from '../api/api-error.ts'
 import { failureOf, readAnswerEvent } from './answer-event.ts'
 import { type Message, messagesFor } from './messages.ts'
-import { type Answer, type AnswerState, isUnderWay, type Prompt, type Turn } from './turns.ts'
+import {
+  type Answer,
+  type AnswerState,
+  isUnderWay,
+  type Prompt,
+  type ReplacedAnswer,
+  type Turn,
+} from './turns.ts'
 
 /** As often as a text that grows is drawn anew: faster than that nobody reads. */
 const FLUSH_MS = 60
@@ -45,12 +52,24 @@ export type Conversation = ReturnType<typeof createConversation>
  */
 export function createConversation(deps: ConversationDeps) {
   let turns: readonly Turn[] = []
+  let replaced: readonly ReplacedAnswer[] = []
   const listeners = new Set<() => void>()
   const underWay = new Map<string, AbortController>()
 
   function set(next: readonly Turn[]): void {
     turns = next
     for (const listener of listeners) listener()
+  }
+
+  /** Keeps what answers cost that are about to go. */
+  function replace(gone: readonly Turn[], isMeant: (modelId: string) => boolean = () => true): void {
+    const answers = gone.flatMap(turn => Object.entries(turn.answers))
+    replaced = [
+      ...replaced,
+      ...answers
+        .filter(([modelId]) => isMeant(modelId))
+        .map(([modelId, { pieces, tokens, costMicro }]) => ({ modelId, pieces, tokens, costMicro })),
+    ]
   }
 
   function patch(turnId: string, modelId: string, change: (before: Answer) => Partial<Answer>): void {
@@ -109,6 +128,8 @@ export function createConversation(deps: ConversationDeps) {
 
   return {
     turns: (): readonly Turn[] => turns,
+    /** Of answers that are no longer among the turns, until all is forgotten. */
+    replaced: (): readonly ReplacedAnswer[] => replaced,
     subscribe(listener: () => void): () => void {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -121,10 +142,11 @@ export function createConversation(deps: ConversationDeps) {
       ask(turn, asking)
     },
 
-    /** Has one model answer the last prompt once more; what it had answered is gone. */
+    /** Has one model answer the last prompt once more; what it had answered is gone, but for its cost. */
     again(modelId: string, asking: Omit<Asking, 'modelIds'>): void {
       const turn = turns.at(-1)
       if (!turn) return
+      replace([turn], id => id === modelId)
       const answers = { ...turn.answers, [modelId]: newAnswer(deps.tickMs()) }
       set([...turns.slice(0, -1), { ...turn, answers }])
       ask({ ...turn, answers }, { ...asking, modelIds: [modelId] })
@@ -136,6 +158,7 @@ export function createConversation(deps: ConversationDeps) {
       if (index < 0) return
       stop()
       underWay.clear()
+      replace(turns.slice(index))
       const turn = newTurn(deps, prompt, asking.modelIds)
       set([...turns.slice(0, index), turn])
       ask(turn, asking)
@@ -144,9 +167,10 @@ export function createConversation(deps: ConversationDeps) {
     /** Ends the answers that are under way; what came of them stays. */
     stop: () => stop(),
 
-    /** Forgets what one model has answered. */
+    /** Forgets what one model has answered, but for its cost. */
     forget(modelId: string): void {
       stop(key => key.endsWith(keyOf('', modelId)))
+      replace(turns, id => id === modelId)
       set(
         turns.map(turn => {
           const { [modelId]: _, ...others } = turn.answers
@@ -159,6 +183,7 @@ export function createConversation(deps: ConversationDeps) {
     clear(): void {
       stop()
       underWay.clear()
+      replaced = []
       set([])
     },
   }

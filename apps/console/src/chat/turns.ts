@@ -60,6 +60,11 @@ export interface Turn {
   answers: Readonly<Record<string, Answer>>
 }
 
+/** What is left of an answer that another one has taken the place of: it was charged all the same. */
+export interface ReplacedAnswer extends Pick<Answer, 'pieces' | 'tokens' | 'costMicro'> {
+  modelId: string
+}
+
 /** Whether an answer is still being made. */
 export function isUnderWay({ state }: Answer): boolean {
   return state === 'waiting' || state === 'writing'

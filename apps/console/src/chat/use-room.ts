@@ -25,7 +25,7 @@ export function useRoom({ name, models, most }: RoomOptions) {
   const [search, setSearch] = usePageSearch(chatSearch)
   const chosen = useMemo(() => chosenModels(search.model, models, most), [search.model, models, most])
   const [draft, changeDraft] = useDraft(name)
-  const { conversation, turns } = useConversation()
+  const { conversation, turns, replaced } = useConversation()
   const { user } = useSession()
   const off = useOffFor(chat)
   const [asksSignIn, setAsksSignIn] = useState(false)
@@ -54,7 +54,7 @@ export function useRoom({ name, models, most }: RoomOptions) {
   )
 
   return {
-    ...{ chosen, draft, changeDraft, turns, isBusy, again, edit, asksSignIn },
+    ...{ chosen, draft, changeDraft, turns, replaced, isBusy, again, edit, asksSignIn },
     stop: conversation.stop,
     clear: conversation.clear,
     forget: conversation.forget,

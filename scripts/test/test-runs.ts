@@ -8,7 +8,7 @@ import { runCommand } from './command.ts'
 import { printedSkipReasons, type Tally, withPrintedReasons } from './tally.ts'
 import { TIMED_OVER_FILE, VITEST_TALLY_FILE } from './vitest-tally-reporter.ts'
 
-const VITEST_MINUTES = 30
+const VITEST_MINUTES = 45
 const BROWSER_MINUTES = 20
 const TIMED_POLL_MS = 250
 

@@ -202,6 +202,17 @@ describe('[R7.6] [B10] pictures', () => {
     expect(server.asked).toHaveLength(2)
   })
 
+  test('[B3] one Idempotency-Key is of one address: at another, the same body is another question', async () => {
+    server.answer(paints({ b64_json: 'AAAA' }))
+    const order = { model: 'painter', prompt: 'x' }
+    const once = { headers: { 'Idempotency-Key': 'first' } }
+    await client.images.generate(order, once)
+    const code = (asking: Promise<unknown>) => asking.then(String, (error: { code: unknown }) => error.code)
+    expect(await code(client.images.generate(order, once))).toBe('idempotent_replayed')
+    expect(await code(client.post('/images/edits', { body: order, ...once }))).toBe('idempotency_key_reused')
+    expect(server.asked).toHaveLength(1)
+  })
+
   test('the console is given them as bytes, whatever form it asks for, and a key in the form that it asks for', async () => {
     server.answer(paints({ b64_json: 'AAAA' }))
     const order = { model: 'painter', prompt: 'x', response_format: 'url' } as const

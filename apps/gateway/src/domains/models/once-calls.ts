@@ -10,7 +10,7 @@ import { modelCall } from './tables.ts'
 /** A question that is to be asked once, by the client's `Idempotency-Key`. Only hashes, from which nobody reads it. */
 export interface Once {
   key: string
-  /** Of the body, mixed with the client's key: who has the database cannot try out what was asked. */
+  /** Of the address and the body, mixed with the client's key: who has the database cannot try out what was asked. */
   body: string
 }
 
@@ -20,16 +20,20 @@ const CLIENT_KEY = new RegExp(`^[\\x21-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`)
 /**
  * Reads the `Idempotency-Key` of a call.
  * @param given The header as it came; undefined where none did.
+ * @param asked What else the question is: by which key, at which path, and its body.
  * @returns Null where there is none.
  * @throws ApiError `validation_failed` where it is no key.
  */
-export function onceOf(given: string | string[] | undefined, keyId: string, body: Buffer): Once | null {
+export function onceOf(
+  given: string | string[] | undefined,
+  { keyId, path, body }: { keyId: string; path: string; body: Buffer },
+): Once | null {
   if (given === undefined) return null
   if (typeof given !== 'string' || !CLIENT_KEY.test(given)) {
     throw new ApiError('validation_failed', { fields: [{ path: 'Idempotency-Key', rule: 'not_allowed' }] })
   }
-  const mixed = Buffer.from(`${keyId}\n${given}\n`)
-  return { key: sha256Hex(mixed), body: sha256Hex(Buffer.concat([mixed, body])) }
+  const mixed = `${keyId}\n${given}\n`
+  return { key: sha256Hex(mixed), body: sha256Hex(`${mixed}${path}\n`, body) }
 }
 
 /**

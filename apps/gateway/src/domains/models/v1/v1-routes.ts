@@ -5,6 +5,7 @@ import {
   MODEL_MEDIA_BODY_BYTES_MAX,
 } from '@berth/contract/limits'
 import { CALL_HEADER, COST_HEADER } from '@berth/contract/models'
+import type { ModelPath } from '../../../drivers/models/port.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { RateCounts } from '../../../platform/http/rate-counts.ts'
 import type { RawAnswer, RawRequest, RawRoute } from '../../../platform/http/raw-routes.ts'
@@ -71,6 +72,7 @@ export function v1Routes(
   /** Answers a holder of a key; what is refused also says how much of its limit is left, and which call it was. */
   const answering =
     (
+      path: string,
       answer: (request: RawRequest, caller: ModelCaller & KeyHolder) => Promise<RawAnswer>,
     ): RawRoute['handle'] =>
     async request => {
@@ -80,22 +82,14 @@ export function v1Routes(
       const onBegun = (callId: string) => Object.assign(headers, callHeaders(callId))
       try {
         if (isOver) throw tooMany(ttlMs)
-        const once = onceOf(request.headers[IDEMPOTENCY_KEY_HEADER.toLowerCase()], holder.keyId, request.body)
+        const given = request.headers[IDEMPOTENCY_KEY_HEADER.toLowerCase()]
+        const once = onceOf(given, { keyId: holder.keyId, path, body: request.body })
         const answered = await answer(request, { ...holder, once, onBegun })
         return { ...answered, headers: { ...answered.headers, ...headers } }
       } catch (error) {
         throw error instanceof ApiError ? new V1Refusal(error, headers) : error
       }
     }
-
-  const inWords = (path: WordsPath) =>
-    answering(async ({ body, signal }, caller) =>
-      openAiAnswer(await models.chat.chat(caller, { text: body, path, signal })),
-    )
-  const asWhole = (ask: (caller: ModelCaller, input: WholeInput) => Promise<ChatReply>) =>
-    answering(async ({ body, headers, signal }, caller) =>
-      openAiAnswer(await ask(caller, { body, contentType: String(headers['content-type'] ?? ''), signal })),
-    )
 
   /** Pictures are read of those alone who have a key. */
   const admitLong: RawRoute['admitLong'] = async head => (await authenticate(head)).userId
@@ -107,12 +101,33 @@ export function v1Routes(
     refusal,
     admitLong,
   } as const
+
+  const inWords = (path: WordsPath): RawRoute => ({
+    ...common,
+    methods: ['POST'],
+    path: `/v1/${path}`,
+    handle: answering(path, async ({ body, signal }, caller) =>
+      openAiAnswer(await models.chat.chat(caller, { text: body, path, signal })),
+    ),
+  })
+  const asWhole = (
+    path: ModelPath | 'images/edits',
+    ask: (caller: ModelCaller, input: WholeInput) => Promise<ChatReply>,
+  ): RawRoute => ({
+    ...common,
+    methods: ['POST'],
+    path: `/v1/${path}`,
+    handle: answering(path, async ({ body, headers, signal }, caller) =>
+      openAiAnswer(await ask(caller, { body, contentType: String(headers['content-type'] ?? ''), signal })),
+    ),
+  })
+
   return [
     {
       ...common,
       methods: ['GET'],
       path: '/v1/models',
-      handle: answering(async (_request, { models: named }) => ({
+      handle: answering('models', async (_request, { models: named }) => ({
         status: 200,
         headers: JSON_HEADERS,
         body: JSON.stringify({
@@ -124,33 +139,17 @@ export function v1Routes(
         }),
       })),
     },
-    {
-      ...common,
-      methods: ['POST'],
-      path: '/v1/chat/completions',
-      handle: inWords('chat/completions'),
-    },
-    {
-      ...common,
-      methods: ['POST'],
-      path: '/v1/completions',
-      handle: inWords('completions'),
-    },
-    {
-      ...common,
-      methods: ['POST'],
-      path: '/v1/embeddings',
-      handle: asWhole(models.whole.embeddings),
-    },
-    // The second one is where clients send a picture to be made after.
-    ...(['/v1/images/generations', '/v1/images/edits'] as const).map(
-      (path): RawRoute => ({ ...common, methods: ['POST'], path, handle: asWhole(models.whole.images) }),
-    ),
+    inWords('chat/completions'),
+    inWords('completions'),
+    asWhole('embeddings', models.whole.embeddings),
+    asWhole('images/generations', models.whole.images),
+    // Where clients send a picture to be made after.
+    asWhole('images/edits', models.whole.images),
     {
       ...common,
       methods: ['GET', 'POST'],
       path: '/v1/*',
-      handle: answering(() => Promise.reject(new ApiError('not_found'))),
+      handle: answering('*', () => Promise.reject(new ApiError('not_found'))),
     },
   ]
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 
 /** One text or several, or the tokens of one or of several. */
-export type TextsOrTokens = string | string[] | number[] | number[][]
+type TextsOrTokens = string | string[] | number[] | number[][]
 
 interface TextsLimits {
   textsMax: number

@@ -169,4 +169,13 @@ describe('the catalogue of models', () => {
     await waitFor(() => expect(page.path()).toBe('/model-endpoints'))
     expect(page.search()).toBe('?model=qwen%2Fvl')
   })
+
+  test('a model with nothing to be tried with is not offered to be tried', async () => {
+    await open([
+      ...MODELS,
+      madeModel({ id: 'sd', name: 'SD', kind: 'image', image_micro: '12000', sizes: ['512x512'] }),
+    ])
+    expect((await rowOf('SD')).queryByRole('button')).toBeNull()
+    expect((await rowOf('Qwen VL')).getByRole('button', { name: 'Try Qwen VL' })).toBeTruthy()
+  })
 })

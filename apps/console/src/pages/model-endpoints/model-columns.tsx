@@ -1,5 +1,5 @@
 import type { ModelFigures } from '@berth/contract/model-figures'
-import type { Model } from '@berth/contract/models'
+import { CHAT_KINDS, type Model } from '@berth/contract/models'
 import { useNavigate } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -128,15 +128,17 @@ export function useModelColumns(): readonly Column<Model>[] {
         said: t('columns.try'),
         align: 'end',
         width: '7.5rem',
-        cell: ({ id, name }) => (
-          <RowButton
-            data-row-target
-            aria-label={t('try_of', { name })}
-            onClick={() => void navigate({ to: '/model-endpoints', search: searchOf({ model: id }) })}
-          >
-            {t('try')}
-          </RowButton>
-        ),
+        // What makes pictures or vectors has nothing to be tried with on its page; its name leads there.
+        cell: ({ id, name, kind }) =>
+          CHAT_KINDS.includes(kind) && (
+            <RowButton
+              data-row-target
+              aria-label={t('try_of', { name })}
+              onClick={() => void navigate({ to: '/model-endpoints', search: searchOf({ model: id }) })}
+            >
+              {t('try')}
+            </RowButton>
+          ),
       },
     ],
     [t, words, figures, format, navigate],

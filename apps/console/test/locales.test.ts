@@ -22,6 +22,12 @@ test.each(OTHERS.flatMap(language => FILES.map(file => [language, file] as const
   },
 )
 
+test('[R1.9] in Chinese a token has one word, and an invoice another one than a bill', () => {
+  const read = (file: string) => readFileSync(new URL(`zh/${file}`, FOLDER), 'utf8')
+  for (const file of FILES) expect(read(file), file).not.toContain('词元')
+  expect(read('invoices.json')).not.toContain('账单')
+})
+
 test.each(OTHERS)('[R8.1] the error texts are complete in %s', language => {
   expectSameTexts(new URL('en/errors.json', ERRORS), new URL(`${language}/errors.json`, ERRORS), language)
 })

@@ -38,6 +38,7 @@ export function Composer(props: ComposerProps) {
   const { text, onType, sendKeys, count, isAnswering, onSend, onStop, onFiles } = props
   const { t } = useTranslation('chat')
   const hint = useId()
+  const keys = sendKeys === 'enter' ? 'enter' : 'keys'
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || isComposing(event) || event.shiftKey) return
     const isHeld = event.ctrlKey || event.metaKey
@@ -65,7 +66,11 @@ export function Composer(props: ComposerProps) {
             className={classes.field}
             aria-label={t('composer.message')}
             aria-describedby={hint}
-            placeholder={t(`composer.placeholder_${sendKeys === 'enter' ? 'enter' : 'keys'}`, { count })}
+            placeholder={
+              count === 1
+                ? t(`composer.placeholder_${keys}`)
+                : t(`composer.placeholder_${keys}_all`, { number: count })
+            }
             rows={1}
             value={text}
             onChange={event => onType(event.currentTarget.value)}
@@ -76,7 +81,7 @@ export function Composer(props: ComposerProps) {
             {sendKeys === 'ctrl+enter' && <kbd className={classes.keys}>Ctrl+Enter</kbd>}
             {isAnswering ? (
               <Button size="lg" leftSection={<IconPlayerStop size={15} stroke={1.8} />} onClick={onStop}>
-                {t('composer.stop', { count })}
+                {count === 1 ? t('composer.stop') : t('composer.stop_all', { number: count })}
               </Button>
             ) : (
               <SendButton {...props} />

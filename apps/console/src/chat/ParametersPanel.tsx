@@ -36,7 +36,9 @@ export function ParametersPanel({ draft, models, onChange }: ParametersPanelProp
       <Textarea
         label={t('parameters.system')}
         description={[
-          t('parameters.system_note', { count: models.length }),
+          models.length === 1
+            ? t('parameters.system_note')
+            : t('parameters.system_note_all', { number: models.length }),
           ...(tokens > 0
             ? [t('parameters.system_tokens', { count: tokens, tokens: format.number(tokens) })]
             : []),

@@ -24,7 +24,7 @@ export function PriceBefore({ estimates, pictures = 0 }: PriceBeforeProps) {
   return (
     <>
       <span>
-        {t('price.most', { count: estimates.length })}{' '}
+        {estimates.length === 1 ? t('price.most') : t('price.most_all', { number: estimates.length })}{' '}
         <strong className="tabular">{format.exactMoney(sum, readCurrency())}</strong>{' '}
         <span>{t('price.held')}</span>
       </span>

@@ -16,7 +16,7 @@ export function Starters({ count, onChoose }: StartersProps) {
   const { t } = useTranslation('chat')
   return (
     <EmptyState
-      title={t('start.title', { count })}
+      title={count === 1 ? t('start.title') : t('start.title_all', { number: count })}
       hint={t('start.hint')}
       action={
         <div className={classes.starters}>

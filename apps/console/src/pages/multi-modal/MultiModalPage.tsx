@@ -77,7 +77,7 @@ function Talk({ models }: { models: readonly Model[] }) {
         title={t('title.multimodal')}
         models={models}
         most={1}
-        empty={<EmptyState title={t('start.title', { count: 1 })} hint={said} />}
+        empty={<EmptyState title={t('start.title')} hint={said} />}
         note={<p className={classes.note}>{t('pictures.kept')}</p>}
       >
         <Composer

@@ -40,20 +40,10 @@ test.each([
   const customer = await gateway.signUp()
   const { key } = await gateway.data(createApiKey, { body: { name: 'x' } }, { token: customer.token })
   const bearer = path.startsWith('/v1') ? key : customer.token
-  const first = begin(path, bearer)
-  const second = begin(path, bearer)
-  // Until both have begun, a third one is let in.
-  await expect
-    .poll(async () => {
-      const third = begin(path, bearer)
-      const late = new Promise<null>(resolve => setTimeout(() => resolve(null), 500))
-      const status = await Promise.race([third.status, late])
-      third.leave()
-      return status
-    })
-    .toBe(429)
-  first.leave()
-  second.leave()
+  const three = [begin(path, bearer), begin(path, bearer), begin(path, bearer)]
+  // There is room for two, whichever they are.
+  expect(await Promise.race(three.map(({ status }) => status))).toBe(429)
+  for (const { leave } of three) leave()
   // What has left gives its room back.
   await expect
     .poll(async () => {

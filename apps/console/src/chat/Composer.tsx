@@ -3,6 +3,7 @@ import { Button } from '@mantine/core'
 import { IconArrowUp, IconPlayerStop } from '@tabler/icons-react'
 import { type ClipboardEvent, type FormEvent, type KeyboardEvent, type ReactNode, useId } from 'react'
 import { useTranslation } from 'react-i18next'
+import { useOffFor } from '../app/session/use-off-for.ts'
 import { VerifiedButton } from '../app/session/VerifiedButton.tsx'
 import classes from './Composer.module.css'
 import { isComposing } from './composing.ts'
@@ -37,6 +38,7 @@ interface ComposerProps {
 export function Composer(props: ComposerProps) {
   const { text, onType, sendKeys, count, isAnswering, onSend, onStop, onFiles } = props
   const { t } = useTranslation('chat')
+  const off = useOffFor(chat)
   const hint = useId()
   const keys = sendKeys === 'enter' ? 'enter' : 'keys'
   const onKeyDown = (event: KeyboardEvent) => {
@@ -90,6 +92,7 @@ export function Composer(props: ComposerProps) {
         </div>
       </div>
       <div id={hint} className={classes.hints}>
+        {off !== null && <span className={classes.off}>{off}</span>}
         {props.children}
       </div>
     </form>

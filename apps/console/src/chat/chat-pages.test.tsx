@@ -26,6 +26,7 @@ interface Setup {
   at?: string
   models?: readonly Model[]
   isGuest?: boolean
+  emailVerified?: boolean
   answer?: () => unknown
 }
 
@@ -34,6 +35,7 @@ async function open({
   at = '',
   models = [LLAMA, SMALL],
   isGuest = false,
+  emailVerified = true,
   answer,
 }: Setup = {}) {
   const stream = streamOf<unknown>()
@@ -42,7 +44,7 @@ async function open({
       [listModels.operation]: () => models,
       [chat.operation]: ({ signal }) => answer?.() ?? stream.answer(signal),
     },
-    { user: isGuest ? null : customer() },
+    { user: isGuest ? null : customer({ emailVerified }) },
   )
   const page = await renderInPage(
     () => (
@@ -238,6 +240,14 @@ describe('[R2.18] leaving', () => {
     await leave()
     await waitFor(() => expect(page.path()).toBe('/elsewhere'))
   })
+})
+
+test('[R4.2] [R6.3] without a verified address nothing is sent, and beside the button is said why', async () => {
+  const { type, press, asked } = await open({ emailVerified: false })
+  expect(screen.getByText(/^The account is not activated\./)).toBeTruthy()
+  await type('Hello')
+  await press({})
+  expect(asked()).toHaveLength(0)
 })
 
 describe('a guest', () => {

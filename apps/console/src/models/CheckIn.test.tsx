@@ -35,6 +35,8 @@ test('[R6.3] is off for a customer without a verified address', async () => {
   )
   const button = await screen.findByRole('button', { name: 'Check in' })
   expect(button.getAttribute('aria-disabled')).toBe('true')
+  // Beside it, and not only in a tooltip, which nobody sees who does not point at it.
+  expect(screen.getByText(/^The account is not activated\./)).toBeTruthy()
   act(() => button.click())
   expect(sent.map(({ operation }) => operation)).not.toContain(checkIn.operation)
 })

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { queryOf } from '../api/queries.ts'
 import { useChange } from '../api/use-change.ts'
 import { useSession } from '../app/session/session.ts'
+import { useOffFor } from '../app/session/use-off-for.ts'
 import { VerifiedButton } from '../app/session/VerifiedButton.tsx'
 import { Answer } from '../ui/Answer.tsx'
 import { Card } from '../ui/Card.tsx'
@@ -41,6 +42,7 @@ function Today({ state }: { state: CheckInState }) {
   const { t } = useTranslation('check-in')
   const format = useFormat()
   const take = useChange(checkIn)
+  const off = useOffFor(checkIn)
   const { done, streak, next_at } = state
   const amount = format.money(state.amount_micro, state.currency)
   return (
@@ -70,6 +72,7 @@ function Today({ state }: { state: CheckInState }) {
           {t('take')}
         </VerifiedButton>
       )}
+      {next_at === null && off !== null && <p className={classes.text}>{off}</p>}
     </div>
   )
 }

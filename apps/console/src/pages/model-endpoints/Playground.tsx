@@ -6,6 +6,7 @@ import { type FormEvent, type KeyboardEvent, type ReactNode, Suspense, useState 
 import { useTranslation } from 'react-i18next'
 import { lazyPart } from '../../app/lazy-part.ts'
 import { useSession } from '../../app/session/session.ts'
+import { useOffFor } from '../../app/session/use-off-for.ts'
 import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { AnswerView } from '../../chat/AnswerView.tsx'
 import { isAnswering } from '../../chat/conversation.ts'
@@ -126,6 +127,7 @@ interface PromptFormProps {
 /** What is asked, what that will cost, and the one thing to do. */
 function PromptForm({ text, isBusy, isGuest, onType, onRun, onStop, children }: PromptFormProps) {
   const { t } = useTranslation('models')
+  const off = useOffFor(chat)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     onRun()
@@ -147,7 +149,10 @@ function PromptForm({ text, isBusy, isGuest, onType, onRun, onStop, children }: 
           onKeyDown={runByKeys}
         />
         <div className={classes.foot}>
-          <div className={classes.price}>{children}</div>
+          <div className={classes.price}>
+            {children}
+            {off !== null && <span>{off}</span>}
+          </div>
           {isBusy ? (
             <Button leftSection={<IconPlayerStop size={15} stroke={1.8} />} onClick={onStop}>
               {t('one.stop')}

@@ -94,6 +94,7 @@ describe('the page of a model', () => {
   test('[R4.2] [R6.3] without a verified address, and without a prompt, it does not run', async () => {
     const { asked } = await open(LLAMA.id, { user: customer({ emailVerified: false }) })
     const run = await screen.findByRole('button', { name: 'Run' })
+    expect(screen.getByText(/^The account is not activated\./)).toBeTruthy()
     await userEvent.type(screen.getByRole('textbox', { name: 'Prompt' }), 'Hello')
     await userEvent.click(run)
     expect(screen.getByRole('button', { name: 'Run' }).getAttribute('aria-disabled')).toBe('true')

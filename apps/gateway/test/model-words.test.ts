@@ -126,6 +126,36 @@ describe('[R5.10] pictures in a chat', () => {
     expect(await lastCall()).toBeUndefined()
   })
 
+  test('[R6.4] content is text or a list of parts, and a part has nothing but its own', async () => {
+    const small = picture(url(Buffer.concat([PNG.subarray(0, 8), Buffer.alloc(100)])))
+    const text = { type: 'text', text: 'x' }
+    const address = { url: 'http://169.254.169.254/latest' }
+    const bad: unknown[] = [
+      { type: 'image_url', image_url: address },
+      small,
+      7,
+      ['x'],
+      [{ ...text, image_url: address }],
+      [{ ...text, video_url: address }],
+      [{ ...text, input_audio: { data: 'x' } }],
+      [{ ...text, file: { file_data: 'x' } }],
+      [{ ...small, video_url: address }],
+      [{ type: 'image_url', image_url: { ...small.image_url, uri: address.url } }],
+      [{ type: 'text', text: address }],
+    ]
+    for (const content of bad) {
+      const response = await ask({ model: 'seer', messages: [{ role: 'user', content }] })
+      const { code, fields } = (await response.json()) as { code: string; fields: { path: string }[] }
+      expect(code, JSON.stringify(content)).toBe('validation_failed')
+      expect(fields[0]?.path).toMatch(/^messages\.0\.content/)
+    }
+    expect(server.asked).toEqual([])
+    server.answer(says('Good'))
+    for (const content of ['x', null, [text, small]]) {
+      expect((await ask({ model: 'seer', messages: [{ role: 'user', content }] })).status).toBe(200)
+    }
+  })
+
   test('words are held to 4 MB, however they are spread', async () => {
     const long = { type: 'text', text: 'x'.repeat(2_200_000) }
     const { code } = (await (await ask(asking('seer', long, long))).json()) as { code: string }
@@ -133,6 +163,78 @@ describe('[R5.10] pictures in a chat', () => {
     server.answer(says('Much'))
     expect((await ask(asking('seer', long))).status).toBe(200)
     expect(server.asked[0]?.body).toMatchObject({ messages: [{ content: [{}, long] }] })
+  })
+})
+
+describe('[B10] fields of a question', () => {
+  const ask = (path: string, body: object) =>
+    fetch(`${client.baseURL}/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${client.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const messages = [{ role: 'user', content: 'x' }]
+
+  test('[R6.4] that we do not know are refused by their names, wherever they stand', async () => {
+    const address = 'http://169.254.169.254/'
+    const unknown = {
+      ...{ n_predict: 9e9, max_new_tokens: 9e9, max_length: 9e9, min_tokens: 9e9, n_cmpl: 9, best_of: 9 },
+      ...{
+        api_base: address,
+        base_url: address,
+        api_key: 'x',
+        fallbacks: ['x'],
+        extra_body: {},
+        options: {},
+      },
+      ...{ service_tier: 'priority', priority: 1, num_retries: 9, mock_response: 'x', documents: [] },
+      ...{ custom_llm_provider: 'x', web_search_options: {}, audio: {}, chat_template: '{{ x }}' },
+    }
+    const paramOf = async (path: string, body: object) => {
+      const response = await ask(path, body)
+      const { error } = (await response.json()) as { error: { param: string } }
+      return [response.status, error.param]
+    }
+    for (const [name, value] of Object.entries(unknown)) {
+      expect(await paramOf('chat/completions', { model: 'one', messages, [name]: value })).toEqual([
+        400,
+        name,
+      ])
+      if (name === 'best_of') continue
+      expect(await paramOf('completions', { model: 'one', prompt: 'x', [name]: value })).toEqual([400, name])
+    }
+    const images = { role: 'user', content: 'x', images: [address] }
+    expect(await paramOf('chat/completions', { model: 'one', messages: [images] })).toEqual([
+      400,
+      'messages.0.images',
+    ])
+    const tools = [{ type: 'mcp', server_url: address }]
+    expect(await paramOf('chat/completions', { model: 'one', messages, tools })).toEqual([400, 'tools'])
+    expect(server.asked).toEqual([])
+  })
+
+  test('that clients send are passed on as they came, but for what no server is to keep', async () => {
+    server.answer(says('Good'))
+    const kept = {
+      ...{ seed: 7, stop: ['x'], user: 'me', top_k: 5, min_p: 0.1, repetition_penalty: 1.1, logprobs: true },
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } },
+      tools: [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }],
+      ...{ tool_choice: 'auto', reasoning_effort: 'low', chat_template_kwargs: { enable_thinking: false } },
+    }
+    // An answer as official clients give it, sent back as it is.
+    const call = { id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }
+    const answer = { role: 'assistant', content: null, refusal: null, tool_calls: [call] }
+    const result = { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'a harbour' }] }
+    const response = await ask('chat/completions', {
+      ...{ model: 'one', messages: [...messages, { ...answer, audio: null, annotations: [] }, result] },
+      ...{ ...kept, store: true, metadata: { a: 'b' }, max_tokens: null },
+    })
+    expect(response.status).toBe(200)
+    const sent = { ...kept, model: 'theirs', max_tokens: 100 }
+    expect(server.asked[0]?.body).toEqual({
+      ...sent,
+      messages: [...messages, { ...answer, audio: null }, result],
+    })
   })
 })
 

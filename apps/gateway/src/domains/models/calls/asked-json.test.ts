@@ -70,6 +70,17 @@ describe('[B10] lists of a question', () => {
     expect(broken(chat, { messages: [{ role: 'x'.repeat(41) }] })).toEqual(fault('messages.0'))
   })
 
+  test('beside messages are one fault each, however many parts break it', () => {
+    const messages = [{ role: 'user', content: 'a' }]
+    for (const name of ['tools', 'functions', 'stop', 'stop_token_ids', 'modalities']) {
+      expect(broken(chat, { messages, [name]: new Array(MANY).fill(null) })).toEqual(fault(name))
+    }
+    const bias = { messages, logit_bias: { 1: 5, 2: 'x', 3: 'x' } }
+    expect(broken(chat, bias)).toEqual(fault('logit_bias'))
+    const calls = [{ role: 'assistant', tool_calls: new Array(MANY).fill(null) }]
+    expect(broken(chat, { messages: calls })).toEqual(fault('messages.0'))
+  })
+
   test('of names are held to what objects have', () => {
     const overdone = [{ path: '', rule: 'too_large' }]
     expect(broken(completion, { prompt: 'a', ...names })).toEqual(overdone)

@@ -8,6 +8,8 @@ import { type Lifted, liftLongTexts } from './long-texts.ts'
 
 /** More than any question has: thousands of messages, and tools whose arguments have parts of their own. */
 const JSON_LIMITS = { levelsMax: 64, partsMax: 200_000, namesMax: 10_000 }
+/** A body may have any number of faults; the answer stays short. */
+const FIELDS_TOLD_MAX = 100
 
 /**
  * Reads what a model is asked.
@@ -26,7 +28,14 @@ export function readAsked<Schema extends z.ZodType>(json: Buffer, schema: Schema
   if (value === null) throw new ApiError('malformed_json')
   const read = schema.safeParse(value)
   if (read.success) return read.data
-  const fields = read.error.issues.map(({ path }) => ({ path: path.join('.'), rule: 'not_allowed' }) as const)
+  // Each field that is not known is named: it is not passed on.
+  const paths = read.error.issues.flatMap(issue =>
+    issue.code === 'unrecognized_keys' ? issue.keys.map(key => [...issue.path, key]) : [issue.path],
+  )
+  const fields = paths.slice(0, FIELDS_TOLD_MAX).map(path => ({
+    path: path.reduce<string>((all, key) => fieldPath(all, String(key)), ''),
+    rule: 'not_allowed',
+  }))
   throw new ApiError('validation_failed', { fields })
 }
 

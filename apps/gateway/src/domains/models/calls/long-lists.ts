@@ -27,14 +27,37 @@ export function textsOrTokens({ textsMax, tokensMax, charsMin = 0 }: TextsLimits
   )
 }
 
-/** Reads a list of one or more, of which the first that is at fault is told. */
-export function eachOf<One>(isOne: (one: unknown) => one is One, countMax: number) {
-  return z.custom<One[]>().superRefine((list: unknown, context) => {
-    const isCounted = Array.isArray(list) && list.length > 0 && list.length <= countMax
-    const at = isCounted ? list.findIndex(one => !isOne(one)) : -1
-    if (!isCounted) context.addIssue({ code: 'custom' })
-    if (at !== -1) context.addIssue({ code: 'custom', path: [at] })
+/** Reads a list of one or more, of which the first that is at fault is told, and the first field of it that is not known. */
+export function eachOf<Schema extends z.ZodType>(one: Schema, countMax: number) {
+  return z.custom<unknown>().transform((list, context): z.output<Schema>[] => {
+    if (!Array.isArray(list) || list.length === 0 || list.length > countMax) {
+      context.addIssue({ code: 'custom' })
+      return z.NEVER
+    }
+    const all: z.output<Schema>[] = []
+    for (const [at, value] of list.entries()) {
+      const read = one.safeParse(value)
+      if (!read.success) {
+        const [issue] = read.error.issues
+        const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
+        context.addIssue({ code: 'custom', path: [at, ...unknown] })
+        return z.NEVER
+      }
+      all.push(read.data)
+    }
+    return all
   })
+}
+
+/** Reads a list, or the values of an object, which are all of a kind: it ends at the first that is not, and is one fault. */
+export function allOf<Schema extends z.ZodType>(one: Schema, kind: 'list' | 'object' = 'list') {
+  return z.custom<object>(
+    value =>
+      typeof value === 'object' &&
+      value !== null &&
+      Array.isArray(value) === (kind === 'list') &&
+      Object.values(value).every(part => one.safeParse(part).success),
+  )
 }
 
 function isList(value: unknown, countMax: number, isOne: (one: unknown) => boolean): boolean {

@@ -1,10 +1,21 @@
+import * as z from 'zod'
 import type { ModelPicture } from '../../../drivers/models/port.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import { fieldError } from './asked-json.ts'
 import type { ChatBody } from './chat-body.ts'
 
-/** Parts of a message that a chat may have. Others name addresses, which a server would open for whoever asks. */
-const TEXT_PARTS: readonly unknown[] = ['text', 'refusal']
+/**
+ * Parts of a message that a chat may have, and all that they may hold. Others name addresses, which a server would open for
+ * whoever asks; some servers look for those in parts of any type.
+ */
+const textPart = z.union([
+  z.strictObject({ type: z.literal('text'), text: z.string() }),
+  z.strictObject({ type: z.literal('refusal'), refusal: z.string() }),
+])
+const picturePart = z.strictObject({
+  type: z.literal('image_url'),
+  image_url: z.union([z.string(), z.strictObject({ url: z.unknown(), detail: z.string().nullish() })]),
+})
 const HEAD = /^"data:(image\/[a-z0-9.+-]{1,40});base64,$/
 const HEAD_BYTES_MAX = 64
 const FIRST_CHARS = 24
@@ -20,7 +31,7 @@ const BEGINNINGS: Record<string, RegExp> = {
 type Limits = NonNullable<CatalogueModel['image_input']>
 
 /**
- * Looks at the pictures of a chat (R5.10): how many, how large, of which type, and that they come with it. None of them is
+ * Looks at what messages hold, and at the pictures among it (R5.10): how many, how large, of which type, and that they come with it. None of them is
  * decoded but for its beginning.
  * @param texts Of the body, by their marks.
  * @returns How many there are, and their bytes as they were sent.
@@ -34,13 +45,16 @@ export function checkPictures(
   let count = 0
   let bytes = 0
   messages.forEach(({ content }, message) => {
-    if (!Array.isArray(content)) return
+    if (content === undefined || content === null || typeof content === 'string') return
+    // One part that is in no list would be read as such by some.
+    if (!Array.isArray(content)) throw fieldError(`messages.${message}.content`, 'not_allowed')
     content.forEach((part: unknown, at) => {
-      const { type, image_url: image } = (part ?? {}) as { type?: unknown; image_url?: unknown }
-      if (TEXT_PARTS.includes(type)) return
+      if (textPart.safeParse(part).success) return
       const path = `messages.${message}.content.${at}`
-      if (type !== 'image_url' || limits === null) throw fieldError(path, 'not_allowed')
-      const url = typeof image === 'object' && image !== null ? (image as { url?: unknown }).url : image
+      const picture = picturePart.safeParse(part)
+      if (!picture.success || limits === null) throw fieldError(path, 'not_allowed')
+      const { image_url: image } = picture.data
+      const url = typeof image === 'string' ? image : image.url
       if (typeof url !== 'string') throw fieldError(path, 'picture_address')
       bytes += requirePicture(sentPicture(url, texts), limits, path).base64.length
       count += 1

@@ -27,6 +27,7 @@ beforeAll(async () => {
     ...plain.models,
     hostedModel('one', { servers: [at(server)] }),
     hostedModel('two', { servers: [at(server), at(spare)] }),
+    hostedModel('gift', { servers: [at(server)], free_calls_per_day: 1 }),
   ]
   gateway = await startGateway({
     catalogue: { ...plain, models },
@@ -146,6 +147,35 @@ describe('[B10] a server that', () => {
     const row = await lastCall()
     expect(row).toMatchObject({ status: 'done', outputTokens: 2 })
     expect(row?.costMicro).toBeLessThanOrEqual(MOST)
+  })
+
+  test('breaks off has given a call that costs nothing where a piece had come, and none where nothing had', async () => {
+    const breaks =
+      (...texts: string[]): Answering =>
+      response => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.flushHeaders()
+        for (const text of texts) response.write(text)
+        setTimeout(() => response.destroy(), 50)
+      }
+    const isFree: unknown[] = []
+    for (const texts of [[], [], [piece('one')], []]) {
+      server.answer(breaks(...texts))
+      expect(await (await ask(true, 'gift')).text()).toContain('model_call_failed')
+      await expect.poll(async () => (await lastCall())?.status).toBe('failed')
+      isFree.push((await lastCall())?.free)
+    }
+    expect(isFree).toEqual([true, true, true, false])
+  })
+
+  test('calls a function or a tool, or refuses, has said pieces of an answer', async () => {
+    const delta = (part: object) => `data: ${JSON.stringify({ choices: [{ delta: part }] })}\n\n`
+    const calls = [delta({ function_call: { name: 'look' } }), delta({ function_call: { arguments: '{}' } })]
+    const tools = [delta({ tool_calls: [{ index: 0 }] }), delta({ tool_calls: [] })]
+    const none = [delta({ function_call: null, tool_calls: null }), delta({ content: '' })]
+    server.answer(streams(...calls, ...tools, ...none, delta({ refusal: 'No' }), 'data: [DONE]\n\n'))
+    await (await ask(true)).text()
+    expect(await lastCall()).toMatchObject({ status: 'done', outputTokens: 4 })
   })
 
   test('has too much to do is asked once, another one in its place; where all have, it is said when to ask again', async () => {

@@ -147,6 +147,9 @@ describe('[R7.6] [B10] pictures', () => {
       .update(modelCall)
       .set({ status: 'failed' })
       .where(and(eq(modelCall.userId, poor.userId), eq(modelCall.free, true)))
+    // Their pictures had come.
+    expect(await draw()).toBe(402)
+    await gateway.database.db.update(modelCall).set({ images: 0 }).where(eq(modelCall.userId, poor.userId))
     expect(await draw()).toBe(200)
     await gateway.database.db
       .update(modelCall)

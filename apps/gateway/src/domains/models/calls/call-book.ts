@@ -1,5 +1,5 @@
 import type { CALL_ERRORS } from '@berth/contract/session-log'
-import { and, asc, count, eq, gte, lt, notInArray, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, gte, lt, notInArray, or, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { createAtOnce, createAtOnceEach } from '../../../platform/at-once.ts'
 import type { Clock } from '../../../platform/clock.ts'
@@ -56,7 +56,7 @@ const AT_ONCE_MAX = 10
 
 const subjectOf = (callId: string): Subject => ({ kind: 'model_call', id: callId })
 
-/** Calls that end in one of these do not count among those that cost nothing. */
+/** Calls that end in one of these do not count among those that cost nothing, unless something of an answer had come. */
 const UNANSWERED: ('failed' | 'lost')[] = ['failed', 'lost']
 
 /** Whether a customer has one left of the calls of a model that cost nothing today. The caller holds the wallet's lock. */
@@ -76,7 +76,7 @@ async function hasFreeCall(
         eq(modelCall.modelId, model.id),
         gte(modelCall.startedAt, today),
         modelCall.free,
-        notInArray(modelCall.status, UNANSWERED),
+        or(notInArray(modelCall.status, UNANSWERED), gt(modelCall.outputTokens, 0), gt(modelCall.images, 0)),
       ),
     )
   return (taken?.calls ?? 0) < model.free_calls_per_day

@@ -286,5 +286,6 @@ function lookAt(event: Buffer): { usage: unknown; isUsageAlone: boolean; speaks:
   return { usage, isUsageAlone, speaks }
 }
 
-/** A piece of text, of thinking, or of a call of a tool: the first event of most answers has an empty one. */
-const SPEAKS = /"(?:content|reasoning_content|reasoning|text)": ?"(?!")|"tool_calls"/
+/** A piece of text, of thinking, or of a call of a tool or a function: the first event of most answers has an empty one. */
+const SPEAKS =
+  /"(?:content|reasoning_content|reasoning|refusal|text)": ?"(?!")|"tool_calls": ?\[ ?(?!\])|"function_call": ?\{/

@@ -75,7 +75,7 @@ export const listModels = defineCall({
   data: z.array(model),
 })
 
-/** The body of a chat, as OpenAI's `/chat/completions` takes it; whatever else it holds is passed on. */
+/** The body of a chat, as OpenAI's `/chat/completions` takes it; the other fields that it knows are passed on, and no others (decision 0130). */
 const chatAsked = z.looseObject({
   model: z.string(),
   messages: z.array(z.looseObject({ role: z.string() })),

@@ -259,6 +259,8 @@ describe('[R7.6] [B10] pictures', () => {
     expect(await rules({ image: dataUrl(Buffer.from('GIF89a')) })).toEqual(['picture_type'])
     expect(await rules({ image: dataUrl(noise(8), 'image/svg+xml') })).toEqual(['picture_type'])
     expect(await rules({ image: 'http://127.0.0.1/x.png' })).toEqual(['picture_address'])
+    for (const field of ['image_url', 'mask', 'images', 'api_base'])
+      expect(await rules({ [field]: 'http://127.0.0.1/x.png' }), field).toEqual(['not_allowed'])
     expect(await rules({ model: 'plain', image: dataUrl(noise(8)) })).toEqual(['not_allowed'])
     form.append('image', new Blob([noise(8)], { type: 'image/png' }), 'b.png')
     expect(await refused(await ask(form))).toMatchObject({ code: 'validation_failed' })

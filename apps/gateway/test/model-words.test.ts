@@ -298,6 +298,9 @@ describe('[B10] vectors', () => {
     await expect(client.embeddings.create({ model: 'one', input: 'x' })).rejects.toMatchObject({
       code: 'model_kind',
     })
+    const besides = { messages: [{ role: 'user', content: 'look at http://169.254.169.254/' }] }
+    const both = { model: 'vectors', input: 'x', ...besides }
+    await expect(client.embeddings.create(both)).rejects.toMatchObject({ status: 400 })
     await expect(client.embeddings.create({ model: 'vectors', input: '' })).rejects.toMatchObject({
       status: 400,
     })

@@ -5,12 +5,16 @@ import { textsOrTokens } from './long-lists.ts'
 const INPUTS_MAX = 2_048
 const INPUT_TOKENS_MAX = 100_000
 
-/** What the gateway itself reads of what vectors are asked by. */
-export const embeddingBody = z.looseObject({
+/**
+ * What vectors are asked by. What is not known here is refused rather than passed on (decision 0130): some servers take
+ * messages beside it, with addresses of pictures.
+ */
+export const embeddingBody = z.strictObject({
   model: z.string().min(1).max(200),
   input: textsOrTokens({ textsMax: INPUTS_MAX, tokensMax: INPUT_TOKENS_MAX, charsMin: 1 }),
   encoding_format: z.enum(['float', 'base64']).nullish(),
   dimensions: z.number().int().min(1).max(100_000).nullish(),
+  user: z.string().nullish(),
 })
 
 /** Of how many texts vectors are made. */

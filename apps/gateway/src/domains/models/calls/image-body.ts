@@ -12,8 +12,14 @@ const IMAGES_MAX = 10
 
 const whole = (min: number, max: number) => z.number().int().min(min).max(max).nullish()
 
-/** What the gateway itself reads of what pictures are asked by; whatever else the body holds is the server's business. */
-const imageBody = z.looseObject({
+/** How a picture is made, for its server to read. */
+const asServersRead = z.unknown().optional()
+
+/**
+ * What pictures are asked by. What is not known here is refused rather than passed on (decision 0130): by other names servers
+ * open addresses.
+ */
+const imageBody = z.strictObject({
   model: z.string().min(1).max(200),
   prompt: z.string().min(1),
   negative_prompt: z.string().nullish(),
@@ -25,6 +31,16 @@ const imageBody = z.looseObject({
   image: z.string().nullish(),
   // Pieces of a picture are not passed on.
   stream: z.literal(false).nullish(),
+  user: z.string().nullish(),
+  quality: asServersRead,
+  style: asServersRead,
+  background: asServersRead,
+  moderation: asServersRead,
+  output_format: asServersRead,
+  output_compression: asServersRead,
+  input_fidelity: asServersRead,
+  guidance_scale: asServersRead,
+  num_inference_steps: asServersRead,
 })
 type ImageBody = Omit<z.output<z.ZodObject<typeof imageBody.shape>>, 'image'> & Record<string, unknown>
 

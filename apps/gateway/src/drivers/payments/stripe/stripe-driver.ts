@@ -21,7 +21,7 @@ import { beginCardPage, endCardPage, forgetCard, readCardPage, saveCard } from '
 const NAME = 'stripe'
 const DISPLAY_NAME = 'Stripe'
 /**
- * What Stripe's script needs of a page that has a frame of Stripe's in it, as its guide to security lists it; but for what
+ * What Stripe's script needs of a page that has a frame of Stripe's in it, by published examples (decision 0134); but for what
  * finds addresses on maps, of which nothing is asked.
  */
 const PAGE_SOURCES: PageSources = {

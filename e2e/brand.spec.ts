@@ -62,6 +62,8 @@ test('[R1.10] the production host shows its brand, and loads its analytics', asy
 test('[R1.10] its name, mark and accent stand in the shell, and the theme can be changed', async () => {
   const link = new URL(await gateway.signInLink())
   await page.goto(at('north.localhost', link.pathname + link.search))
+  await expect(page).toHaveURL(/\/model-endpoints$/)
+  await page.goto(at('north.localhost', '/instance-list'))
   await expect(page.getByRole('heading', { name: 'Instances' })).toBeVisible()
   await expect(page).toHaveTitle('Instances · North')
   const mark = page.getByRole('navigation', { name: 'Pages' }).locator('img:visible')

@@ -112,6 +112,8 @@ test('[R2.2] the mail in the local mailbox activates the account', async () => {
     .getByRole('link', { name: 'Continue' })
     .or(page.getByRole('button', { name: 'Continue', exact: true }))
     .click()
+  await expect(page).toHaveURL(/\/model-endpoints$/)
+  await page.goto('/instance-list')
   await expect(page.getByText('No instances', { exact: true })).toBeVisible()
   await expect(page.getByRole('button', { name: /Activate now/ })).toHaveCount(0)
 })

@@ -182,7 +182,8 @@ export function openCustomer() {
 
     /** Ends a machine's terms: their time costs what it costs on demand, at most their price, and the rest comes back. */
     endTerms(at: number, machine: Machine): void {
-      for (const term of machine.terms.filter(({ until }) => until > at)) {
+      // One that ended before it began has nothing left to end.
+      for (const term of machine.terms.filter(({ from, until }) => until > at && until > from)) {
         const seconds = BigInt(Math.max(0, Math.floor((at - term.from) / SECOND_MS)))
         const inAll = BigInt((term.until - term.from) / SECOND_MS)
         const part = floor(fraction(term.price * seconds, inAll))

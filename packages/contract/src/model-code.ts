@@ -19,7 +19,8 @@ export interface ModelFacts {
   parameters?: Readonly<Record<string, number>>
 }
 
-const GREETING: readonly CodeMessage[] = [{ role: 'user', content: 'Hello!' }]
+/** What is said where nobody has said anything. */
+export const GREETING = 'Hello!'
 /** What OpenAI's own clients have an argument for; what else there is, servers take beside it. */
 const KNOWN_PARAMETERS: readonly string[] = [
   'max_tokens',
@@ -34,7 +35,7 @@ const KNOWN_PARAMETERS: readonly string[] = [
  * as a text, and is nothing else to the shell or the language.
  */
 export function modelCode(tool: ModelTool, facts: ModelFacts): string {
-  return CODE[tool]({ messages: GREETING, parameters: {}, ...facts })
+  return CODE[tool]({ messages: [{ role: 'user', content: GREETING }], parameters: {}, ...facts })
 }
 
 const lines = (...all: (string | readonly string[])[]) => all.flat().join('\n')

@@ -1,11 +1,14 @@
+import { modelCode } from '@berth/contract/model-code'
 import type { Model } from '@berth/contract/models'
 import { type ReactNode, useId, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { CallCode } from '../models/CallCode.tsx'
 import { TabBar } from '../ui/TabBar.tsx'
-import { CodePanel } from './CodePanel.tsx'
 import { CostCard } from './CostCard.tsx'
-import type { Draft } from './draft.ts'
+import { type Draft, parametersOf } from './draft.ts'
+import { shownMessages } from './messages.ts'
 import { ParametersPanel } from './ParametersPanel.tsx'
+import { sentParameters } from './parameters.ts'
 import classes from './SidePanel.module.css'
 import type { ReplacedAnswer, Turn } from './turns.ts'
 
@@ -22,7 +25,7 @@ interface SidePanelProps {
   note?: ReactNode
 }
 
-/** What stands beside a conversation: how models answer, how programs ask them, and what it has cost. */
+/** What stands beside a conversation: how models answer, how programs ask the same (B11), and what it has cost. */
 export function SidePanel(props: SidePanelProps) {
   const { draft, models, allModels, turns, replaced, onDraft, note } = props
   const { t } = useTranslation('chat')
@@ -44,7 +47,17 @@ export function SidePanel(props: SidePanelProps) {
         {part === 'parameters' ? (
           <ParametersPanel draft={draft} models={models} onChange={onDraft} />
         ) : (
-          <CodePanel models={models} />
+          <CallCode
+            calls={models.map(model => ({
+              name: model.name,
+              codeOf: (tool, url) =>
+                modelCode(tool, {
+                  ...{ url, model: model.id },
+                  messages: shownMessages(model.id, turns, draft),
+                  parameters: sentParameters(parametersOf(draft, model.id), model),
+                }),
+            }))}
+          />
         )}
         {note}
         <CostCard {...{ turns, replaced, models, allModels }} />

@@ -97,6 +97,23 @@ describe('writing to models', () => {
     expect(asked()).toHaveLength(1)
   })
 
+  test('[B11] the code beside it makes the next call: all that was said, what is typed, and how it is to answer', async () => {
+    const { type, press, stream } = await open({ models: [SMALL] })
+    await type('Good morning')
+    await press({})
+    await act(async () => stream.say({ choices: [{ delta: { content: 'It is evening' } }] }))
+    await act(async () => stream.end())
+    await screen.findByText('It is evening')
+    fireEvent.click(screen.getByRole('tab', { name: 'Code' }))
+    const code = () => screen.getByRole('tabpanel').querySelector('pre')?.textContent
+    expect(code()).toContain('"content": "Hello!"')
+    await type('Good night')
+    for (const part of ['"Good morning"', '"It is evening"', '"Good night"', '"max_tokens": 512']) {
+      expect(code()).toContain(part)
+    }
+    expect(code()).not.toContain('Hello!')
+  })
+
   test('while an answer is written the one thing to do is to stop it, which ends the call at once', async () => {
     const { type, press, asked, stream } = await open()
     await type('Hello')

@@ -1,3 +1,5 @@
+import { type CodeMessage, GREETING } from '@berth/contract/model-code'
+import type { Draft } from './draft.ts'
 import type { Prompt, Turn } from './turns.ts'
 
 /** A message of OpenAI's protocol. */
@@ -25,6 +27,27 @@ export function messagesFor(
     ...turns.flatMap(turn => earlierOf(modelId, turn)),
     asked(prompt),
   ]
+}
+
+/**
+ * The same as a program shows it: its texts, and a greeting where nothing is typed yet.
+ * @param draft What is typed, and what the model is told before all else.
+ */
+export function shownMessages(
+  modelId: string,
+  turns: readonly Turn[],
+  { text, system }: Pick<Draft, 'text' | 'system'>,
+): CodeMessage[] {
+  const prompt = { text: text.trim() === '' ? GREETING : text, pictures: [] }
+  return messagesFor(modelId, turns, prompt, system).map(({ role, content }) => ({
+    role,
+    content: wordsOf(content),
+  }))
+}
+
+function wordsOf(content: Message['content']): string {
+  if (typeof content === 'string') return content
+  return content.flatMap(part => (part.type === 'text' ? part.text : [])).join('')
 }
 
 function earlierOf(modelId: string, { prompt, answers }: Turn): Message[] {

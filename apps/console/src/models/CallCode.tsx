@@ -10,15 +10,22 @@ import classes from './CallCode.module.css'
 /** What customers call the languages by, everywhere. */
 const TOOL_NAMES: Record<ModelTool, string> = { curl: 'cURL', python: 'Python', javascript: 'JavaScript' }
 
-interface CallCodeProps {
-  /** The call in a language, at the address where programs call models. */
+/** A call as a program makes it. */
+interface CodedCall {
+  /** What tells it from the others; left out where there is one. */
+  name?: string
+  /** It in a language, at the address where programs call models. */
   codeOf: (tool: ModelTool, url: string) => string
+}
+
+interface CallCodeProps {
+  calls: readonly CodedCall[]
   /** Whether it says where keys are made; left out: it does. */
   saysKeys?: boolean
 }
 
-/** How a program makes a call, in the language that is chosen, and where it has its key from (B11). */
-export function CallCode({ codeOf, saysKeys = true }: CallCodeProps) {
+/** How a program makes calls, in the language that is chosen, and where it has its key from (B11). */
+export function CallCode({ calls, saysKeys = true }: CallCodeProps) {
   const { t } = useTranslation('models')
   const [tool, setTool] = useState<ModelTool>('curl')
   return (
@@ -31,7 +38,13 @@ export function CallCode({ codeOf, saysKeys = true }: CallCodeProps) {
           options={MODEL_TOOLS.map(value => ({ value, label: TOOL_NAMES[value] }))}
         />
       </div>
-      <CodeSample label={TOOL_NAMES[tool]} code={codeOf(tool, `${window.location.origin}/v1`)} />
+      {calls.map(({ name = '', codeOf }) => (
+        <CodeSample
+          key={name}
+          label={[name, TOOL_NAMES[tool]].filter(Boolean).join(', ')}
+          code={codeOf(tool, `${window.location.origin}/v1`)}
+        />
+      ))}
       {saysKeys && (
         <p className={classes.note}>
           <span>{t('code.key')}</span>

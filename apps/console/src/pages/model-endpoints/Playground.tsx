@@ -12,7 +12,7 @@ import { AnswerView } from '../../chat/AnswerView.tsx'
 import { isAnswering } from '../../chat/conversation.ts'
 import { parametersOf, useDraft } from '../../chat/draft.ts'
 import { estimateOf } from '../../chat/estimate.ts'
-import { messagesFor } from '../../chat/messages.ts'
+import { messagesFor, shownMessages } from '../../chat/messages.ts'
 import { ParametersPanel } from '../../chat/ParametersPanel.tsx'
 import { PriceBefore } from '../../chat/PriceBefore.tsx'
 import { sentParameters } from '../../chat/parameters.ts'
@@ -86,14 +86,15 @@ export function Playground({ model, children }: PlaygroundProps) {
       <div className={classes.code}>
         <Card title={t('one.code')}>
           <CallCode
-            codeOf={(tool, url) =>
-              modelCode(tool, {
-                url,
-                model: model.id,
-                ...(draft.text.trim() !== '' && { messages: textsOf(messages) }),
-                parameters,
-              })
-            }
+            calls={[
+              {
+                codeOf: (tool, url) =>
+                  modelCode(tool, {
+                    ...{ url, model: model.id, parameters },
+                    messages: shownMessages(model.id, [], draft),
+                  }),
+              },
+            ]}
           />
         </Card>
       </div>
@@ -106,11 +107,6 @@ export function Playground({ model, children }: PlaygroundProps) {
       <Suspense>{asksSignIn && <SignInAsk onClose={() => setAsksSignIn(false)} />}</Suspense>
     </div>
   )
-}
-
-/** Of messages without pictures. */
-function textsOf(messages: ReturnType<typeof messagesFor>) {
-  return messages.flatMap(({ role, content }) => (typeof content === 'string' ? [{ role, content }] : []))
 }
 
 interface PromptFormProps {

@@ -40,7 +40,10 @@ export function ModelCode() {
           allowDeselect={false}
         />
         {model.demo && <p className={classes.note}>{t('use.demo')}</p>}
-        <CallCode codeOf={(tool, url) => modelCode(tool, { url, model: model.id })} saysKeys={false} />
+        <CallCode
+          calls={[{ codeOf: (tool, url) => modelCode(tool, { url, model: model.id }) }]}
+          saysKeys={false}
+        />
       </div>
     </SectionCard>
   )

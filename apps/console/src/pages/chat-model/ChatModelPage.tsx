@@ -1,49 +1,22 @@
-import { CHAT_KINDS, listModels, type Model } from '@berth/contract/models'
-import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { CHAT_KINDS, type Model } from '@berth/contract/models'
 import { useTranslation } from 'react-i18next'
-import { queryOf } from '../../api/queries.ts'
-import { queryClient } from '../../api/query-client.ts'
-import { useSession } from '../../app/session/session.ts'
+import { ChatModels } from '../../chat/ChatModels.tsx'
 import { ChatRoom } from '../../chat/ChatRoom.tsx'
 import { Composer } from '../../chat/Composer.tsx'
 import { SIDE_BY_SIDE_MAX } from '../../chat/chat-search.ts'
 import { PriceBefore } from '../../chat/PriceBefore.tsx'
 import { Starters } from '../../chat/Starters.tsx'
 import { useRoom } from '../../chat/use-room.ts'
-import { ModelsBar } from '../../models/ModelsBar.tsx'
-import { Answer } from '../../ui/Answer.tsx'
-import { EmptyState } from '../../ui/EmptyState.tsx'
 
-const modelsQuery = queryOf(listModels, {})
-
-/** Starts the page's query while its code is still being drawn. */
-export function prefetch(): void {
-  void queryClient.prefetchQuery(modelsQuery)
-}
+export { prefetchModels as prefetch } from '../../chat/ChatModels.tsx'
 
 /** Chat with hosted models, one or several side by side (R2.3, B11). */
 export function Page() {
   const { t } = useTranslation('chat')
-  const { user } = useSession()
-  const query = useQuery(modelsQuery)
-  const { data } = query
-  const able = useMemo(() => data?.filter(({ kind }) => CHAT_KINDS.includes(kind)), [data])
   return (
-    <Answer query={query} data={able} rows={6}>
-      {models =>
-        models.length === 0 ? (
-          <>
-            <ModelsBar />
-            <h1 className="said">{t('title.chat')}</h1>
-            <EmptyState title={t('none.title')} hint={t('none.chat')} />
-          </>
-        ) : (
-          // Whoever signs in or out begins anew.
-          <Talk key={user?.id ?? ''} models={models} />
-        )
-      }
-    </Answer>
+    <ChatModels kinds={CHAT_KINDS} title={t('title.chat')} none={t('none.chat')}>
+      {models => <Talk models={models} />}
+    </ChatModels>
   )
 }
 

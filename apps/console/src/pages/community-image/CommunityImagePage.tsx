@@ -8,6 +8,7 @@ import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { useImageWords } from '../../images/use-image-words.ts'
+import { ChoiceSelect } from '../../lists/ChoiceSelect.tsx'
 import { FIND_CHARS_MAX, type Filters, useFilters } from '../../lists/use-filters.ts'
 import { Card } from '../../ui/Card.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
@@ -106,8 +107,7 @@ function Bar({ filters }: { filters: Filters<CommunitySearch> }) {
         value={filters.typed}
         onChange={event => filters.find(event.currentTarget.value)}
       />
-      <select
-        className={classes.choice}
+      <ChoiceSelect
         aria-label={t('community.region')}
         value={values.region}
         onChange={({ target }) => change({ region: target.value })}
@@ -120,9 +120,8 @@ function Bar({ filters }: { filters: Filters<CommunitySearch> }) {
             {t('community.region_chosen', { name })}
           </option>
         ))}
-      </select>
-      <select
-        className={classes.choice}
+      </ChoiceSelect>
+      <ChoiceSelect
         aria-label={t('community.vram')}
         value={values.vram}
         onChange={({ target }) => change({ vram: VRAM_CHOICES.find(gb => gb === target.value) ?? '' })}
@@ -133,9 +132,9 @@ function Bar({ filters }: { filters: Filters<CommunitySearch> }) {
             {t('community.vram_chosen', { gb })}
           </option>
         ))}
-      </select>
-      <select
-        className={`${classes.choice} ${classes.sort}`}
+      </ChoiceSelect>
+      <ChoiceSelect
+        className={classes.sort}
         aria-label={t('community.sort')}
         value={values.sort}
         onChange={({ target }) =>
@@ -147,7 +146,7 @@ function Bar({ filters }: { filters: Filters<CommunitySearch> }) {
             {t(`community.sorts.${sort}`)}
           </option>
         ))}
-      </select>
+      </ChoiceSelect>
     </div>
   )
 }

@@ -1,8 +1,9 @@
 import type { GpuSpec, Region } from '@berth/contract/regions'
 import { Button, Checkbox, NativeSelect } from '@mantine/core'
-import { IconAdjustmentsHorizontal, IconX } from '@tabler/icons-react'
+import { IconAdjustmentsHorizontal } from '@tabler/icons-react'
 import { useId, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { FilterPill } from '../../lists/FilterPill.tsx'
 import { offersOf, SORTS } from '../../offers/offers.ts'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import classes from './OfferFilters.module.css'
@@ -120,8 +121,9 @@ export function OfferFilters(props: OfferFiltersProps) {
         <ul className={classes.pills} aria-label={t('filters.on')}>
           {folded.map(name => (
             <li key={name}>
-              <Pill
+              <FilterPill
                 text={words(name, filters[name])}
+                label={t('filters.remove', { filter: words(name, filters[name]) })}
                 onRemove={() => onChange({ [name]: NO_FILTERS[name] } as Partial<Record<FilterName, ''>>)}
               />
             </li>
@@ -129,21 +131,6 @@ export function OfferFilters(props: OfferFiltersProps) {
         </ul>
       )}
     </div>
-  )
-}
-
-function Pill({ text, onRemove }: { text: string; onRemove: () => void }) {
-  const { t } = useTranslation('offers')
-  return (
-    <button
-      type="button"
-      className={classes.pill}
-      aria-label={t('filters.remove', { filter: text })}
-      onClick={onRemove}
-    >
-      {text}
-      <IconX size={13} aria-hidden="true" />
-    </button>
   )
 }
 

@@ -1,6 +1,6 @@
 import { listModels, type Model } from '@berth/contract/models'
 import { Button, TextInput } from '@mantine/core'
-import { IconAdjustmentsHorizontal, IconKey, IconSearch, IconX } from '@tabler/icons-react'
+import { IconAdjustmentsHorizontal, IconKey, IconSearch } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Suspense, useState } from 'react'
@@ -8,6 +8,8 @@ import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { lazyPart } from '../../app/lazy-part.ts'
 import { searchOf } from '../../app/search.ts'
+import { ChoiceSelect } from '../../lists/ChoiceSelect.tsx'
+import { FilterPill } from '../../lists/FilterPill.tsx'
 import { List } from '../../lists/List.tsx'
 import { FIND_CHARS_MAX, type Filters, useFilters } from '../../lists/use-filters.ts'
 import { CheckIn } from '../../models/CheckIn.tsx'
@@ -63,15 +65,7 @@ export function Catalogue() {
             <ul className={classes.pills} aria-label={t('filters.on')}>
               {pills.map(({ key, text, remove }) => (
                 <li key={key}>
-                  <button
-                    type="button"
-                    className={classes.pill}
-                    aria-label={t('filters.remove', { filter: text })}
-                    onClick={remove}
-                  >
-                    {text}
-                    <IconX size={13} aria-hidden="true" />
-                  </button>
+                  <FilterPill text={text} label={t('filters.remove', { filter: text })} onRemove={remove} />
                 </li>
               ))}
             </ul>
@@ -170,8 +164,7 @@ function Bar({ models, found, filters, isOn }: BarProps) {
           {t('count', { count: models.length, shown: found.rows.length })}
         </p>
       )}
-      <select
-        className={classes.sort}
+      <ChoiceSelect
         aria-label={t('sort')}
         value={filters.values.sort}
         onChange={({ target }) =>
@@ -183,7 +176,7 @@ function Bar({ models, found, filters, isOn }: BarProps) {
             {t(`sorts.${sort}`)}
           </option>
         ))}
-      </select>
+      </ChoiceSelect>
       {models && found && (
         <Suspense>
           {isOpen && (

@@ -1,10 +1,6 @@
-import { listModels, type Model } from '@berth/contract/models'
-import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import type { Model } from '@berth/contract/models'
 import { useTranslation } from 'react-i18next'
-import { queryOf } from '../../api/queries.ts'
-import { queryClient } from '../../api/query-client.ts'
-import { useSession } from '../../app/session/session.ts'
+import { ChatModels } from '../../chat/ChatModels.tsx'
 import { ChatRoom } from '../../chat/ChatRoom.tsx'
 import { Composer } from '../../chat/Composer.tsx'
 import { PictureButton } from '../../chat/PictureButton.tsx'
@@ -13,45 +9,25 @@ import { PriceBefore } from '../../chat/PriceBefore.tsx'
 import { type PictureLimits, typeNames } from '../../chat/picture-check.ts'
 import { usePictures } from '../../chat/use-pictures.ts'
 import { useRoom } from '../../chat/use-room.ts'
-import { ModelsBar } from '../../models/ModelsBar.tsx'
-import { Answer } from '../../ui/Answer.tsx'
 import { bytesText } from '../../ui/bytes.ts'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { useDrop } from '../../ui/use-drop.ts'
 import classes from './MultiModalPage.module.css'
 
-const modelsQuery = queryOf(listModels, {})
-
 /** What a model takes that says nothing of pictures: none. */
 const NO_PICTURES: PictureLimits = { count_max: 0, bytes_max: 0, types: [] }
 
-/** Starts the page's query while its code is still being drawn. */
-export function prefetch(): void {
-  void queryClient.prefetchQuery(modelsQuery)
-}
+const KINDS = ['multimodal'] as const
+
+export { prefetchModels as prefetch } from '../../chat/ChatModels.tsx'
 
 /** Chat with a model that is shown pictures (R2.4, R2.29, R5.10). */
 export function Page() {
   const { t } = useTranslation('chat')
-  const { user } = useSession()
-  const query = useQuery(modelsQuery)
-  const { data } = query
-  const able = useMemo(() => data?.filter(({ kind }) => kind === 'multimodal'), [data])
   return (
-    <Answer query={query} data={able} rows={6}>
-      {models =>
-        models.length === 0 ? (
-          <>
-            <ModelsBar />
-            <h1 className="said">{t('title.multimodal')}</h1>
-            <EmptyState title={t('none.title')} hint={t('none.multimodal')} />
-          </>
-        ) : (
-          // Whoever signs in or out begins anew.
-          <Talk key={user?.id ?? ''} models={models} />
-        )
-      }
-    </Answer>
+    <ChatModels kinds={KINDS} title={t('title.multimodal')} none={t('none.multimodal')}>
+      {models => <Talk models={models} />}
+    </ChatModels>
   )
 }
 

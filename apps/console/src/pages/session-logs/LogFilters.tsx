@@ -1,22 +1,21 @@
 import { listApiKeys } from '@berth/contract/api-keys'
 import { listModels } from '@berth/contract/models'
 import { CALL_SOURCES, CALL_STATUSES } from '@berth/contract/session-log'
-import { Button, NativeSelect } from '@mantine/core'
+import { NativeSelect } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
-import { DayField } from '../../lists/DayField.tsx'
+import { FilterFields } from '../../lists/FilterFields.tsx'
 import type { Filters } from '../../lists/use-filters.ts'
 import { type LogSearch, logSearch } from './log-search.ts'
-import classes from './SessionLogsPage.module.css'
 
 /** What narrows the log: model, key, status, how a call was made, and a period. */
 export function LogFilters({ filters }: { filters: Filters<LogSearch> }) {
   const { t } = useTranslation('session-logs')
   const { values, change } = filters
-  const { from, to } = values
+  const words = { from: t('from'), to: t('to'), backwards: t('backwards'), clear: t('clear') }
   return (
-    <div className={classes.filters}>
+    <FilterFields filters={filters} words={words}>
       <NativeSelect
         label={t('model')}
         value={values.model}
@@ -47,19 +46,7 @@ export function LogFilters({ filters }: { filters: Filters<LogSearch> }) {
           ...CALL_SOURCES.map(value => ({ value, label: t(`sources.${value}`) })),
         ]}
       />
-      <DayField label={t('from')} value={from} onChange={day => change({ from: day })} />
-      <DayField
-        label={t('to')}
-        value={to}
-        error={from !== '' && to !== '' && to < from ? t('backwards') : undefined}
-        onChange={day => change({ to: day })}
-      />
-      {filters.narrowed && (
-        <Button variant="default" onClick={filters.reset}>
-          {t('clear')}
-        </Button>
-      )}
-    </div>
+    </FilterFields>
   )
 }
 

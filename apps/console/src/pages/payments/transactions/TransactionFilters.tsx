@@ -1,14 +1,13 @@
 import { listPayPlatforms } from '@berth/contract/billing'
 import { listPaymentMethods } from '@berth/contract/payment-methods'
 import { TRANSACTION_STATES } from '@berth/contract/transaction-filters'
-import { Button, NativeSelect } from '@mantine/core'
+import { NativeSelect } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../../api/queries.ts'
-import { DayField } from '../../../lists/DayField.tsx'
+import { FilterFields } from '../../../lists/FilterFields.tsx'
 import type { Filters } from '../../../lists/use-filters.ts'
 import { useCardText } from '../../../receipts/card-text.ts'
-import classes from './TransactionFilters.module.css'
 import { PLATFORM_PREFIX, type TransactionSearch, transactionSearch } from './transaction-search.ts'
 
 interface TransactionFiltersProps {
@@ -20,9 +19,10 @@ interface TransactionFiltersProps {
 /** What narrows transactions besides their type: state, what they were paid with, and a period (R3.10). */
 export function TransactionFilters({ id, filters }: TransactionFiltersProps) {
   const { t } = useTranslation('transactions')
-  const { state, method, from, to } = filters.values
+  const { state, method } = filters.values
+  const words = { from: t('from'), to: t('to'), backwards: t('backwards'), clear: t('clear') }
   return (
-    <div id={id} className={classes.filters}>
+    <FilterFields id={id} filters={filters} words={words}>
       <NativeSelect
         label={t('state')}
         value={state}
@@ -40,19 +40,7 @@ export function TransactionFilters({ id, filters }: TransactionFiltersProps) {
         onChange={event => filters.change({ method: event.currentTarget.value })}
         data={useMethods(method)}
       />
-      <DayField label={t('from')} value={from} onChange={day => filters.change({ from: day })} />
-      <DayField
-        label={t('to')}
-        value={to}
-        error={from !== '' && to !== '' && to < from ? t('backwards') : undefined}
-        onChange={day => filters.change({ to: day })}
-      />
-      {filters.narrowed && (
-        <Button variant="default" onClick={filters.reset}>
-          {t('clear')}
-        </Button>
-      )}
-    </div>
+    </FilterFields>
   )
 }
 

@@ -6,36 +6,25 @@ import { desc, eq } from 'drizzle-orm'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { modelCall } from '../src/domains/models/tables.ts'
-import { modelServersOf } from '../src/drivers/models/model-servers.ts'
 import { at, hostedModel, PRICES } from './hosted-models.ts'
-import { begins, type ModelServerDouble, refuses, says, startModelServer } from './model-server.ts'
-import { shippedCatalogue } from './shipped-catalogue.ts'
-import { startGateway, type TestGateway } from './start-gateway.ts'
+import { type ModelCustomer, type ModelGateway, startModelGateway } from './model-gateway.ts'
+import { begins, type ModelServerDouble, refuses, says } from './model-server.ts'
+import type { TestGateway } from './start-gateway.ts'
 
+let models: ModelGateway
 let gateway: TestGateway
 let server: ModelServerDouble
-let customer: Awaited<ReturnType<TestGateway['signUp']>>
+let customer: ModelCustomer
 
 beforeAll(async () => {
-  server = await startModelServer()
-  const plain = shippedCatalogue()
-  const models = [
-    ...plain.models,
-    hostedModel('one', { servers: [at(server)] }),
-    hostedModel('painter', { kind: 'image', servers: [at(server)] }),
-  ]
-  gateway = await startGateway({
-    catalogue: { ...plain, models },
-    modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, () => 1_700_000_000),
+  models = await startModelGateway({
+    more: ({ server }) => [hostedModel('painter', { kind: 'image', servers: [at(server)] })],
   })
+  ;({ gateway, server } = models)
 })
-afterAll(async () => {
-  await gateway.stop()
-  await server.close()
-})
+afterAll(() => models.stop())
 beforeEach(async () => {
-  customer = await gateway.signUp()
-  await gateway.grant(customer.userId, 100)
+  customer = await models.customer()
   server.asked.length = 0
 })
 

@@ -1,18 +1,17 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { createApiKey } from '@berth/contract/api-keys'
 import { MODEL_TOOLS, type ModelTool, modelCode } from '@berth/contract/model-code'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { modelServersOf } from '../src/drivers/models/model-servers.ts'
 import { at, hostedModel } from './hosted-models.ts'
-import { type ModelServerDouble, says, startModelServer } from './model-server.ts'
+import { type ModelGateway, startModelGateway } from './model-gateway.ts'
+import { type ModelServerDouble, says } from './model-server.ts'
 import { pythonWithOpenai } from './python-openai.ts'
-import { shippedCatalogue } from './shipped-catalogue.ts'
-import { startGateway, type TestGateway } from './start-gateway.ts'
+import type { TestGateway } from './start-gateway.ts'
 
 /** Making a Python takes so long, where none has the client. */
 const PYTHON_MS = 200_000
 
+let models: ModelGateway
 let gateway: TestGateway
 let server: ModelServerDouble
 let key: string
@@ -20,21 +19,13 @@ let python: Awaited<ReturnType<typeof pythonWithOpenai>>
 
 beforeAll(async () => {
   python = await pythonWithOpenai()
-  server = await startModelServer()
-  const plain = shippedCatalogue()
-  const models = [hostedModel('test/one', { servers: [at(server)] })]
-  gateway = await startGateway({
-    catalogue: { ...plain, models },
-    modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, () => 1_700_000_000),
+  models = await startModelGateway({
+    more: ({ server }) => [hostedModel('test/one', { servers: [at(server)] })],
   })
-  const { userId, token } = await gateway.signUp()
-  await gateway.grant(userId, 100)
-  key = (await gateway.data(createApiKey, { body: { name: 'test' } }, { token })).key
+  ;({ gateway, server } = models)
+  key = (await models.customer()).key
 }, PYTHON_MS)
-afterAll(async () => {
-  await gateway.stop()
-  await server.close()
-})
+afterAll(() => models.stop())
 beforeEach(() => {
   server.asked.length = 0
   server.answer(says('Hello to you'))

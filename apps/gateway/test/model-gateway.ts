@@ -32,32 +32,32 @@ export interface ModelGateway {
   stop(): Promise<void>
 }
 
-/** What a token costs, in micro-units. */
-const INPUT_MICRO = 2n
-const OUTPUT_MICRO = 5n
 /** Tokens that an answer may have. */
 export const ANSWER_MAX = 100
 
-/** @param overrides Parts of the gateway to be other than usual. */
-export async function startModelGateway(
-  overrides: Parameters<typeof startGateway>[0] = {},
-): Promise<ModelGateway> {
+interface ModelGatewayOptions extends NonNullable<Parameters<typeof startGateway>[0]> {
+  /** Models besides `one` and `two`. */
+  more?: (servers: Pick<ModelGateway, 'server' | 'spare'>) => CatalogueModel[]
+}
+
+/** @param options Parts of the gateway to be other than usual, and further models. */
+export async function startModelGateway({
+  more = () => [],
+  ...overrides
+}: ModelGatewayOptions = {}): Promise<ModelGateway> {
   const [server, spare] = await Promise.all([startModelServer(), startModelServer()])
   const plain = overrides.catalogue ?? shippedCatalogue()
-  const model = (id: string, servers: ModelServerDouble[]): CatalogueModel =>
-    hostedModel(id, {
-      output_tokens_max: ANSWER_MAX,
-      servers: servers.map(at),
-      input_micro_per_million: INPUT_MICRO * 1_000_000n,
-      cached_micro_per_million: 1_000_000n,
-      output_micro_per_million: OUTPUT_MICRO * 1_000_000n,
-    })
-  const models = [...plain.models, model('one', [server]), model('two', [server, spare])]
-  const nowSeconds = () => Math.floor(Date.now() / 1_000)
+  const answered = (id: string, by: ModelServerDouble[]) =>
+    hostedModel(id, { output_tokens_max: ANSWER_MAX, servers: by.map(at) })
+  const models = [
+    ...plain.models,
+    ...[answered('one', [server]), answered('two', [server, spare])],
+    ...more({ server, spare }),
+  ]
   const parts = {
     ...overrides,
     catalogue: { ...plain, models },
-    modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, nowSeconds),
+    modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, () => Math.floor(Date.now() / 1_000)),
   }
   const gateway = await startGateway(parts)
   return {

@@ -4,43 +4,31 @@ import { desc, eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { PATIENCE_MS } from '../../../scripts/test/patience-ms.ts'
 import { modelCall } from '../src/domains/models/tables.ts'
-import { modelServersOf } from '../src/drivers/models/model-servers.ts'
 import { at, hostedModel, PRICES } from './hosted-models.ts'
-import { type ModelServerDouble, startModelServer } from './model-server.ts'
-import { shippedCatalogue } from './shipped-catalogue.ts'
-import { startGateway, type TestGateway } from './start-gateway.ts'
+import { type ModelCustomer, type ModelGateway, startModelGateway } from './model-gateway.ts'
+import type { ModelServerDouble } from './model-server.ts'
+import type { TestGateway } from './start-gateway.ts'
 
 /**
  * Goal: whatever a model's server does, a call ends, costs no more than was set aside, and holds nobody else up.
  * Method: a server does the worst that it can, and the official paths are gone through over HTTP.
  */
 
+let models: ModelGateway
 let gateway: TestGateway
 let server: ModelServerDouble
 let spare: ModelServerDouble
-let customer: Awaited<ReturnType<TestGateway['signUp']>>
+let customer: ModelCustomer
 
 beforeAll(async () => {
-  ;[server, spare] = await Promise.all([startModelServer(), startModelServer()])
-  const plain = shippedCatalogue()
-  const models = [
-    ...plain.models,
-    hostedModel('one', { servers: [at(server)] }),
-    hostedModel('two', { servers: [at(server), at(spare)] }),
-    hostedModel('gift', { servers: [at(server)], free_calls_per_day: 1 }),
-  ]
-  gateway = await startGateway({
-    catalogue: { ...plain, models },
-    modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, () => 1_700_000_000),
+  models = await startModelGateway({
+    more: ({ server }) => [hostedModel('gift', { servers: [at(server)], free_calls_per_day: 1 })],
   })
+  ;({ gateway, server, spare } = models)
 })
-afterAll(async () => {
-  await gateway.stop()
-  await Promise.all([server.close(), spare.close()])
-})
+afterAll(() => models.stop())
 beforeEach(async () => {
-  customer = await gateway.signUp()
-  await gateway.grant(customer.userId, 100)
+  customer = await models.customer()
   server.asked.length = 0
   spare.asked.length = 0
 })

@@ -1,51 +1,44 @@
 import { createHash } from 'node:crypto'
-import { createApiKey } from '@berth/contract/api-keys'
 import { listTransactions } from '@berth/contract/billing'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import { generateImage } from '@berth/contract/models'
 import { and, desc, eq, isNull } from 'drizzle-orm'
 import { decode, encode } from 'fast-png'
-import OpenAI, { toFile } from 'openai'
+import type OpenAI from 'openai'
+import { toFile } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { walletHold } from '../src/domains/billing/ledger/tables.ts'
 import { modelCall } from '../src/domains/models/tables.ts'
-import { modelServersOf } from '../src/drivers/models/model-servers.ts'
 import { at, hostedModel, PRICES } from './hosted-models.ts'
-import { type ModelServerDouble, refuses, startModelServer } from './model-server.ts'
-import { shippedCatalogue } from './shipped-catalogue.ts'
-import { startGateway, type TestGateway } from './start-gateway.ts'
+import { type ModelCustomer, type ModelGateway, startModelGateway } from './model-gateway.ts'
+import { type ModelServerDouble, refuses } from './model-server.ts'
+import type { TestGateway } from './start-gateway.ts'
 
+let models: ModelGateway
 let gateway: TestGateway
 let server: ModelServerDouble
-let customer: Awaited<ReturnType<TestGateway['signUp']>>
+let customer: ModelCustomer
 let client: OpenAI
 
 beforeAll(async () => {
-  server = await startModelServer()
-  const plain = shippedCatalogue()
-  const image_input = { count_max: 1, bytes_max: 40_000_000, types: ['image/png' as const] }
-  const models = [
-    ...plain.models,
-    hostedModel('painter', { kind: 'image', servers: [at(server)], image_input }),
-    hostedModel('plain', { kind: 'image', servers: [at(server)] }),
-    hostedModel('drawn', { kind: 'image', free_calls_per_day: 2 }),
-    hostedModel('drawn-too', { kind: 'image', free_calls_per_day: 1 }),
-    hostedModel('one', { servers: [at(server)] }),
-  ]
-  gateway = await startGateway({
-    catalogue: { ...plain, models },
-    modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, () => 1_700_000_000),
+  models = await startModelGateway({
+    more: ({ server }) => {
+      const servers = [at(server)]
+      const image_input = { count_max: 1, bytes_max: 40_000_000, types: ['image/png' as const] }
+      return [
+        hostedModel('painter', { kind: 'image', servers, image_input }),
+        hostedModel('plain', { kind: 'image', servers }),
+        hostedModel('drawn', { kind: 'image', free_calls_per_day: 2 }),
+        hostedModel('drawn-too', { kind: 'image', free_calls_per_day: 1 }),
+      ]
+    },
   })
+  ;({ gateway, server } = models)
 })
-afterAll(async () => {
-  await gateway.stop()
-  await server.close()
-})
+afterAll(() => models.stop())
 beforeEach(async () => {
-  customer = await gateway.signUp()
-  await gateway.grant(customer.userId, 100)
-  const { key } = await gateway.data(createApiKey, { body: { name: 'test' } }, { token: customer.token })
-  client = new OpenAI({ apiKey: key, baseURL: `${gateway.origin}/v1`, maxRetries: 0 })
+  customer = await models.customer()
+  client = customer.client()
   server.asked.length = 0
 })
 

@@ -1,50 +1,38 @@
-import { createApiKey } from '@berth/contract/api-keys'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import { chat } from '@berth/contract/models'
 import { desc, eq } from 'drizzle-orm'
-import OpenAI from 'openai'
+import type OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { modelCall } from '../src/domains/models/tables.ts'
-import { modelServersOf } from '../src/drivers/models/model-servers.ts'
 import { at, hostedModel, PRICES } from './hosted-models.ts'
-import { type ModelServerDouble, says, startModelServer } from './model-server.ts'
-import { shippedCatalogue } from './shipped-catalogue.ts'
-import { startGateway, type TestGateway } from './start-gateway.ts'
+import { type ModelCustomer, type ModelGateway, startModelGateway } from './model-gateway.ts'
+import { type ModelServerDouble, says } from './model-server.ts'
+import type { TestGateway } from './start-gateway.ts'
 
+let models: ModelGateway
 let gateway: TestGateway
 let server: ModelServerDouble
-let customer: Awaited<ReturnType<TestGateway['signUp']>>
+let customer: ModelCustomer
 let client: OpenAI
 
 beforeAll(async () => {
-  server = await startModelServer()
-  const plain = shippedCatalogue()
-  const image_input = {
-    count_max: 2,
-    bytes_max: 6_000_000,
-    types: ['image/png' as const, 'image/gif' as const],
-  }
-  const servers = [at(server)]
-  const models = [
-    ...plain.models,
-    hostedModel('one', { servers }),
-    hostedModel('seer', { kind: 'multimodal', servers, image_input, context_tokens: 10_000 }),
-    hostedModel('vectors', { kind: 'embedding', servers }),
-  ]
-  gateway = await startGateway({
-    catalogue: { ...plain, models },
-    modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, () => 1_700_000_000),
+  models = await startModelGateway({
+    more: ({ server }) => {
+      const servers = [at(server)]
+      const types = ['image/png' as const, 'image/gif' as const]
+      const image_input = { count_max: 2, bytes_max: 6_000_000, types }
+      return [
+        hostedModel('seer', { kind: 'multimodal', servers, image_input, context_tokens: 10_000 }),
+        hostedModel('vectors', { kind: 'embedding', servers }),
+      ]
+    },
   })
+  ;({ gateway, server } = models)
 })
-afterAll(async () => {
-  await gateway.stop()
-  await server.close()
-})
+afterAll(() => models.stop())
 beforeEach(async () => {
-  customer = await gateway.signUp()
-  await gateway.grant(customer.userId, 100)
-  const { key } = await gateway.data(createApiKey, { body: { name: 'test' } }, { token: customer.token })
-  client = new OpenAI({ apiKey: key, baseURL: `${gateway.origin}/v1`, maxRetries: 0 })
+  customer = await models.customer()
+  client = customer.client()
   server.asked.length = 0
 })
 

@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process'
 import { Readable } from 'node:stream'
-import { promisify } from 'node:util'
 import { createApiKey } from '@berth/contract/api-keys'
 import { getBalance, listTransactions } from '@berth/contract/billing'
-import { modelCode } from '@berth/contract/model-code'
 import { listModels } from '@berth/contract/models'
 import { and, desc, eq, isNull } from 'drizzle-orm'
 import OpenAI, {
@@ -16,86 +13,41 @@ import OpenAI, {
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { walletHold } from '../src/domains/billing/ledger/tables.ts'
 import { modelCall } from '../src/domains/models/tables.ts'
-import { modelServersOf } from '../src/drivers/models/model-servers.ts'
-import type { CatalogueModel } from '../src/platform/config/catalogue.ts'
-import { begins, type ModelServerDouble, refuses, says, startModelServer } from './model-server.ts'
-import { shippedCatalogue } from './shipped-catalogue.ts'
-import { startGateway, type TestGateway } from './start-gateway.ts'
+import { PRICES } from './hosted-models.ts'
+import {
+  ANSWER_MAX,
+  type ModelCustomer,
+  type ModelGateway,
+  QUESTION,
+  startModelGateway,
+} from './model-gateway.ts'
+import { begins, type ModelServerDouble, refuses, says } from './model-server.ts'
+import type { TestGateway } from './start-gateway.ts'
 
-/** Prices by which a token is a whole number of micro-units. */
-const INPUT_MICRO = 2n
-const CACHED_MICRO = 1n
-const OUTPUT_MICRO = 5n
 const CONTEXT = 1_000
-const ANSWER_MAX = 100
 
+let models: ModelGateway
 let gateway: TestGateway
 let server: ModelServerDouble
 let spare: ModelServerDouble
-let customer: Awaited<ReturnType<TestGateway['signUp']>>
+let customer: ModelCustomer
 let client: OpenAI
 let key: string
 
 beforeAll(async () => {
-  server = await startModelServer()
-  spare = await startModelServer()
-  const plain = shippedCatalogue()
-  const model = (id: string, part: Partial<CatalogueModel> = {}): CatalogueModel => ({
-    id,
-    name: id,
-    kind: 'chat',
-    vendor: 'Test',
-    description: id,
-    context_tokens: CONTEXT,
-    output_tokens_max: ANSWER_MAX,
-    capabilities: [],
-    input_micro_per_million: INPUT_MICRO * 1_000_000n,
-    cached_micro_per_million: CACHED_MICRO * 1_000_000n,
-    output_micro_per_million: OUTPUT_MICRO * 1_000_000n,
-    image_micro: 0n,
-    sizes: [],
-    images_max: 0,
-    video_micro_per_second: 0n,
-    video_seconds: [],
-    image_input: null,
-    free_calls_per_day: 0,
-    servers: [],
-    ...part,
-  })
-  const at = ({ url }: ModelServerDouble) => ({
-    driver: 'openai' as const,
-    url,
-    key_env: 'TEST_KEY',
-    model: 'theirs',
-  })
-  const models = [
-    ...plain.models,
-    model('one', { servers: [at(server)] }),
-    model('two', { servers: [at(server), at(spare)] }),
-  ]
-  const nowSeconds = () => Math.floor(Date.now() / 1_000)
-  gateway = await startGateway({
-    catalogue: { ...plain, models },
-    modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, nowSeconds),
-  })
+  models = await startModelGateway()
+  ;({ gateway, server, spare } = models)
 })
-afterAll(async () => {
-  await gateway.stop()
-  await Promise.all([server.close(), spare.close()])
-})
+afterAll(() => models.stop())
 beforeEach(async () => {
-  customer = await gateway.signUp()
-  await gateway.grant(customer.userId, 100)
-  const made = await gateway.data(createApiKey, { body: { name: 'test' } }, { token: customer.token })
-  key = made.key
-  client = new OpenAI({ apiKey: key, baseURL: `${gateway.origin}/v1`, maxRetries: 0 })
+  customer = await models.customer()
+  key = customer.key
+  client = customer.client()
   for (const one of [server, spare]) {
     one.asked.length = 0
     one.answer(says('Hello'))
   }
 })
-
-const QUESTION = { model: 'one', messages: [{ role: 'user' as const, content: 'How are you?' }] }
 
 const lastCall = async () => {
   const [row] = await gateway.database.db
@@ -111,14 +63,6 @@ const openHolds = () =>
     .select()
     .from(walletHold)
     .where(and(eq(walletHold.userId, customer.userId), isNull(walletHold.releasedAt)))
-
-/** Runs a program of a customer's, with their key where clients look for it. */
-async function runCode(tool: 'curl' | 'javascript', code: string): Promise<string> {
-  const env = { PATH: process.env.PATH, OPENAI_API_KEY: key }
-  const [program, args]: [string, string[]] =
-    tool === 'curl' ? ['sh', ['-c', code]] : [process.execPath, ['--input-type=module', '-e', code]]
-  return (await promisify(execFile)(program, args, { env, cwd: import.meta.dirname })).stdout
-}
 
 /** Until the last call has ended and nothing is set aside. */
 async function settled(): Promise<NonNullable<Awaited<ReturnType<typeof lastCall>>>> {
@@ -163,7 +107,7 @@ describe('[B10] /v1', () => {
       max_tokens: 50,
       seed: 7,
     })
-    const cost = 12n * INPUT_MICRO + 8n * CACHED_MICRO + 4n * OUTPUT_MICRO
+    const cost = 12n * PRICES.input + 8n * PRICES.cached + 4n * PRICES.output
     expect(response.headers.get('x-berth-cost-micro')).toBe(String(cost))
     const row = await settled()
     expect(row).toMatchObject({
@@ -431,13 +375,6 @@ describe('[B10] /v1', () => {
     for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
     expect(text).toBe('No model is connected to')
     expect(await settled()).toMatchObject({ outputTokens: 5 })
-  })
-
-  test.each(['curl', 'javascript'] as const)('the %s that the console shows runs as it is', async tool => {
-    server.answer(says('Hello to you'))
-    const code = modelCode(tool, { url: `${gateway.origin}/v1`, model: 'one' })
-    const ran = await runCode(tool, code)
-    expect(ran).toContain('Hello to you')
   })
 
   test('a call that is given up as lost gives back what was set aside, and costs nothing though it ends after all', async () => {

@@ -1,16 +1,8 @@
 import type { ServerResponse } from 'node:http'
-import { type BrowserContext, expect, type Page, test } from '@playwright/test'
-import {
-  begins,
-  type ModelServerDouble,
-  refuses,
-  says,
-  startModelServer,
-} from '../apps/gateway/test/model-server.ts'
-import { type Gateway, startGateway } from './gateway.ts'
+import { expect, type Page, test } from '@playwright/test'
+import { begins, type ModelServerDouble, refuses, says } from '../apps/gateway/test/model-server.ts'
 import { lookAt } from './looks.ts'
-import { type ModelCatalogue, makeModelCatalogue } from './model-catalogue.ts'
-import { isOfComputer, signUp, topUp, verifyAddress } from './walk.ts'
+import { beginModelWalk, type ModelWalk } from './model-walk.ts'
 import { holdWidths } from './widths.ts'
 
 /** Chat with hosted models: as a guest begins it, one model and several, with pictures, and how it is left. */
@@ -31,38 +23,18 @@ const PIXEL = Buffer.from(
   'base64',
 )
 
+let walk: ModelWalk
 let server: ModelServerDouble
-let catalogue: ModelCatalogue
-let gateway: Gateway
-let context: BrowserContext
 let page: Page
-/** Anything that the browser complains about: a healthy console says nothing. */
-const complaints: string[] = []
+let complaints: string[]
 /** Calls that the test has models refuse are complaints of the browser's all the same. */
 const isOfRefusal = (text: string) => /status of (?:400|502)/.test(text)
 
 test.beforeAll(async ({ browser }) => {
-  server = await startModelServer()
-  catalogue = await makeModelCatalogue(server.url)
-  gateway = await startGateway({ BERTH_CATALOGUE: catalogue.file })
-  await signUp(gateway, CHARA)
-  await verifyAddress(gateway, CHARA.email)
-  await topUp(gateway, CHARA)
-  context = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
-  context.on('weberror', error => complaints.push(String(error.error())))
-  context.on('console', message => {
-    const text = message.text()
-    if (message.type() === 'error' && !isOfComputer(text) && !isOfRefusal(text)) complaints.push(text)
-  })
-  page = await context.newPage()
+  walk = await beginModelWalk(browser, CHARA, isOfRefusal)
+  ;({ server, page, complaints } = walk)
 })
-
-test.afterAll(async () => {
-  await context?.close()
-  await gateway?.stop()
-  await server?.close()
-  await catalogue?.remove()
-})
+test.afterAll(() => walk?.end())
 
 const field = () => page.getByLabel('Message', { exact: true })
 const answerOf = (name: string) => page.getByRole('article', { name: `Answer of ${name}` }).last()

@@ -1,9 +1,9 @@
-import { type BrowserContext, expect, type Page, test } from '@playwright/test'
-import { type ModelServerDouble, refuses, says, startModelServer } from '../apps/gateway/test/model-server.ts'
-import { type Gateway, startGateway } from './gateway.ts'
+import { expect, type Page, test } from '@playwright/test'
+import { type ModelServerDouble, refuses, says } from '../apps/gateway/test/model-server.ts'
+import type { Gateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
-import { type ModelCatalogue, makeModelCatalogue } from './model-catalogue.ts'
-import { call, isOfComputer, signUp, topUp, verifyAddress } from './walk.ts'
+import { beginModelWalk, type ModelWalk } from './model-walk.ts'
+import { call } from './walk.ts'
 import { holdWidths } from './widths.ts'
 
 /** Hosted models: as a guest finds them, and as a customer tries one. */
@@ -11,35 +11,16 @@ test.describe.configure({ mode: 'serial' })
 
 const MOIRA = { email: 'moira@example.org', password: 'Harbour-Light-7', name: 'Moira' }
 
+let walk: ModelWalk
 let server: ModelServerDouble
-let catalogue: ModelCatalogue
 let gateway: Gateway
-let context: BrowserContext
 let page: Page
-/** Anything that the browser complains about: a healthy console says nothing. */
-const complaints: string[] = []
-
+let complaints: string[]
 test.beforeAll(async ({ browser }) => {
-  server = await startModelServer()
-  catalogue = await makeModelCatalogue(server.url)
-  gateway = await startGateway({ BERTH_CATALOGUE: catalogue.file })
-  await signUp(gateway, MOIRA)
-  await verifyAddress(gateway, MOIRA.email)
-  await topUp(gateway, MOIRA)
-  context = await browser.newContext({ baseURL: gateway.origin, viewport: { width: 1_440, height: 900 } })
-  context.on('weberror', error => complaints.push(String(error.error())))
-  context.on('console', message => {
-    if (message.type() === 'error' && !isOfComputer(message.text())) complaints.push(message.text())
-  })
-  page = await context.newPage()
+  walk = await beginModelWalk(browser, MOIRA)
+  ;({ server, gateway, page, complaints } = walk)
 })
-
-test.afterAll(async () => {
-  await context?.close()
-  await gateway?.stop()
-  await server?.close()
-  await catalogue?.remove()
-})
+test.afterAll(() => walk?.end())
 
 const PROMPT = "It's “flat” at step 4,000: what do I check first?"
 

@@ -149,7 +149,7 @@ function useColumns(currency: string, { opened, openedId, open }: Opening): Colu
         width: '24%',
         cell: line => (
           <TwoLines
-            first={t('stretches', { count: line.stretches })}
+            first={t(line.usage === 'model' ? 'calls' : 'stretches', { count: line.stretches })}
             // What was counted has taken no time.
             second={line.seconds > 0 ? format.duration(line.seconds, true) : undefined}
           />

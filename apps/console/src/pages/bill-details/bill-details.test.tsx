@@ -114,6 +114,13 @@ test('[B2] what was counted is told by its number and price, and not by seconds'
   expect(part.textContent).not.toContain('Seconds ×')
 })
 
+test('[B2] a line of models says how many calls there were, one of machines how many intervals', async () => {
+  const calls = { ...LINE, id: 'model', usage: 'model', stretches: 2, seconds: 0 }
+  await open({ [getBill.operation]: () => ({ ...BILL, items: [LINE, calls], total: 2 }) })
+  await screen.findByText('2 calls')
+  expect(screen.getByText('1 interval')).toBeTruthy()
+})
+
 test('[B2] a link opens a line, also one that is on another page by now; one that is not there opens nothing', async () => {
   const { page } = await open({}, '?month=2026-03&line=instance:i-1&group=day')
   expect(await screen.findByRole('button', { name: 'Open llama' })).toBeTruthy()

@@ -1,7 +1,10 @@
+import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { calls } from '@berth/contract/calls'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import { INSTANCES_PER_USER_DEFAULT } from '@berth/contract/limits'
+import { alarmReads } from './domains/alarms/alarm-reads.ts'
+import { type Alarms, createAlarms } from './domains/alarms/alarms.ts'
 import { createAudit } from './domains/audit/audit.ts'
 import { auditRoutes } from './domains/audit/routes.ts'
 import { type Billing, createBilling } from './domains/billing/billing.ts'
@@ -57,7 +60,7 @@ import type { CaptchaService } from './drivers/captcha/port.ts'
 import type { RegistryAccess } from './drivers/compute/port/registry-access.ts'
 import type { IdentitySource } from './drivers/identity/port.ts'
 import type { LayoutStore } from './drivers/image-store/port.ts'
-import { createMailQueue } from './drivers/mail/mail-queue.ts'
+import { createMailQueue, MAIL_QUEUE } from './drivers/mail/mail-queue.ts'
 import type { Mailbox, MailDriver } from './drivers/mail/port.ts'
 import type { ModelServer } from './drivers/models/port.ts'
 import { type PaymentsShown, paymentsShown } from './drivers/payments/payments-shown.ts'
@@ -70,7 +73,7 @@ import { sayIn } from './platform/config/catalogue-words.ts'
 import type { Config } from './platform/config/config.ts'
 import type { OpenDatabase } from './platform/database/open-database.ts'
 import { directAddress, findDirectHost } from './platform/direct-host.ts'
-import { createEvents } from './platform/events/events.ts'
+import { createEvents, EVENT_QUEUE } from './platform/events/events.ts'
 import { createGateways } from './platform/gateways/gateways.ts'
 import type { Route } from './platform/http/handler.ts'
 import { servesThisComputerOnly } from './platform/http/hosts.ts'
@@ -104,6 +107,10 @@ export interface GatewayParts {
   engines: FleetSource[]
   /** Sends mails; where there is no mail server it also keeps them, for a mailbox that only this computer is shown. */
   mail: { driver: MailDriver; mailbox: Mailbox | null }
+  /** Whom alarms are mailed to; null or left out: nobody. */
+  operatorMail?: string | null
+  /** Folders whose disks must not run full; left out: none is looked at. */
+  watchedFolders?: readonly string[]
   /** After so many days without a call, a session is over. */
   sessionIdleDays: number
   /** Gigabytes of one file that is uploaded to an instance. */
@@ -183,6 +190,7 @@ export interface Gateway {
   volumes: Volumes
   images: Images
   budgets: Budgets
+  alarms: Alarms
   /** Makes it possible to tell of events without listening or running loops, as the operator's command line does. */
   openJobs(): Promise<void>
   server: GatewayServer
@@ -343,11 +351,6 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     }),
   })
   const samples = createSamples({ ...base, fleet, instances, events, listen, owner: parts.gatewayId })
-  metrics.gauge(
-    'berth_instances_not_removed',
-    'Instances removed by customers whose machines, and what they stored, could not be removed until now.',
-    instances.countUnremoved,
-  )
   const mailbox = servesThisComputerOnly(parts) ? parts.mail.mailbox : null
   const mailQueue = createMailQueue({ jobs, driver: parts.mail.driver, log })
   const settings = createSettings({
@@ -355,6 +358,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     mailbox: mailbox !== null,
     compute: fleet.outlook,
   })
+  const brandName = () => settings.read(address.url).brand.name
   const identity = createIdentity({
     ...base,
     source: parts.identitySource ?? null,
@@ -373,7 +377,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     countImages: images.countLive,
     passwordCost: parts.passwordCost,
     publicUrl: () => address.url,
-    brandName: () => settings.read(address.url).brand.name,
+    brandName,
   })
   const say = sayIn(catalogue.words)
   const followers = createFollowers({
@@ -401,7 +405,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     burning: billing.burning,
     stoppedUnpaid: instances.stoppedUnpaid,
     publicUrl: () => address.url,
-    brandName: () => settings.read(address.url).brand.name,
+    brandName,
   })
   const reach: Reach = createReach({
     ...base,
@@ -448,6 +452,19 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       ids: parts.ids,
     }),
     owner: parts.gatewayId,
+  })
+
+  const alarms = createAlarms({
+    ...{ ...base, metrics, mail: mailQueue, brandName },
+    to: parts.operatorMail ?? null,
+    reads: alarmReads({
+      ...{ billing, fleet, instances, jobs, folders: parts.watchedFolders ?? [] },
+      queues: { mails: MAIL_QUEUE, events: EVENT_QUEUE },
+      now: parts.clock.now,
+    }),
+    place: hostname(),
+    owner: parts.gatewayId,
+    publicUrl: () => address.url,
   })
 
   const routes: Route[] = [
@@ -518,6 +535,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await images.noteEmptyBalance(userId)
     },
     afterTick: notifications.checkBalances,
+    onBooksChecked: problems => alarms.note('books_differ', { value: problems.length, about: problems }),
   })
   const unpaid = createLoop({
     name: 'instances.unpaid',
@@ -642,6 +660,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     volumes,
     images,
     budgets,
+    alarms,
     openJobs: jobs.open,
     server,
     managed: { metrics, ready: health },
@@ -679,6 +698,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await volumes.start()
       await images.start()
       startPlatforms()
+      alarms.start()
       purging.start()
     },
     async stopRequests() {
@@ -694,6 +714,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await stopSampling()
       await Promise.all([
         purging.stop(),
+        alarms.stop(),
         billingLoops.stop(),
         budgets.stop(),
         unpaid.stop(),

@@ -67,6 +67,11 @@ export async function gatewayParts(from: {
     mail: config.smtp
       ? { driver: createSmtpDriver(config.smtp), mailbox: null }
       : { driver: kept, mailbox: kept },
+    watchedFolders: [
+      config.dataDir,
+      config.sandboxDir,
+      ...(config.imageStore.kind === 'folder' ? [config.imageStore.folder] : []),
+    ],
     captcha: chooseCaptcha(config.captcha),
     payments: [
       ...(await stripeDrivers(config, { ...base, log })),

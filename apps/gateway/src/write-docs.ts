@@ -1,12 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { calls } from '@berth/contract/calls'
+import { alarmsTable, alertRules } from './domains/alarms/alarm-docs.ts'
 import { envExample, settingsTable } from './platform/config/settings-docs.ts'
 import { openApiDocument } from './platform/http/openapi.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
-const BEGIN = '<!-- settings: made by `npm run docs -w @berth/gateway` -->\n'
-const END = '<!-- /settings -->'
 
 /** Every document that is made from the code, by path from the root, with what it should hold. */
 export function madeDocuments(): Map<string, string> {
@@ -14,15 +13,18 @@ export function madeDocuments(): Map<string, string> {
   return new Map([
     ['docs/openapi.json', `${JSON.stringify(openApiDocument(calls), null, 2)}\n`],
     ['.env.example', envExample()],
-    ['docs/operating.md', withTable(guide)],
+    ['docs/operating.md', withTable(withTable(guide, 'settings', settingsTable()), 'alarms', alarmsTable())],
+    ['deploy/prometheus/berth-alerts.yaml', alertRules()],
   ])
 }
 
-function withTable(guide: string): string {
-  const from = guide.indexOf(BEGIN)
-  const to = guide.indexOf(END)
-  if (from < 0 || to < from) throw new Error('docs/operating.md has no place marked for the settings.')
-  return `${guide.slice(0, from)}${BEGIN}\n${settingsTable()}\n${guide.slice(to)}`
+/** Puts a table between the two marks of its place. */
+function withTable(guide: string, place: string, table: string): string {
+  const begin = `<!-- ${place}: made by \`npm run docs -w @berth/gateway\` -->\n`
+  const from = guide.indexOf(begin)
+  const to = guide.indexOf(`<!-- /${place} -->`)
+  if (from < 0 || to < from) throw new Error(`docs/operating.md has no place marked for the ${place}.`)
+  return `${guide.slice(0, from)}${begin}\n${table}\n${guide.slice(to)}`
 }
 
 if (import.meta.main) {

@@ -69,6 +69,7 @@ import {
 import { beginPayment, checkoutUrl } from './payments/methods/payment-intent.ts'
 import { recoverTopups } from './payments/recovery.ts'
 import { createRefunds, recoverRefunds } from './payments/refund-requests.ts'
+import { asideSince } from './payments/set-aside.ts'
 import {
   cancelTopup,
   openTopups,
@@ -402,6 +403,9 @@ export function createBilling(deps: BillingDeps) {
 
     /** Refunds by operators. */
     refunds: createRefunds(deps),
+
+    /** Events of platforms that were set aside before that and still are not booked, the oldest first. */
+    eventsAside: (before: Date) => asideSince(deps, before),
 
     /**
      * Audits all books.

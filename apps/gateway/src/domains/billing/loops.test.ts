@@ -186,6 +186,7 @@ test('[B2] a check of the books that is under way ends with its gateway', async 
 function start(changes: Partial<Parameters<typeof createBillingLoops>[0]>) {
   const loops = createBillingLoops({
     afterTick: async () => {},
+    onBooksChecked: async () => {},
     ...fixture,
     owner: 'this one',
     meteringMs: METERING_MS,

@@ -20,6 +20,8 @@ interface LoopDeps {
   booksLookMs?: number
   /** Stops those of a customer's instances that can be paid for no longer; it comes from the instances domain. */
   onExhausted(userId: string): Promise<unknown>
+  /** Hears of each check of the books, with what it found. */
+  onBooksChecked(problems: string[]): Promise<unknown>
   /** Comes after each metering tick, once those instances are stopped. */
   afterTick(signal: AbortSignal): Promise<unknown>
 }
@@ -106,6 +108,7 @@ export function createBillingLoops(deps: LoopDeps): Pick<Loop, 'start' | 'stop'>
       const problems = await billing.checkBooks(signal)
       for (const problem of problems) log.error({ problem }, 'the books do not balance')
       if (problems.length === 0) log.info({}, 'the books balance')
+      await deps.onBooksChecked(problems)
     },
   })
   const invoices = createLoop({

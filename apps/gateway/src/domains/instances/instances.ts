@@ -254,6 +254,10 @@ export function createInstances(deps: InstancesDeps) {
     everOf,
     /** How many instances were removed by their customers and have a machine that could not be removed until now. */
     countUnremoved: () => reads.countUnremoved(db),
+    /** Live instances that have been in a passing status since before that, the oldest first. */
+    stuckSince: (before: Date) => reads.stuckSince(db, before),
+    /** How many live instances each engine has, by its id. */
+    enginesInUse: () => reads.enginesInUse(db),
     /** Gives back the rows that a gateway worked on which is known to be dead. */
     forgetGateway: (gatewayId: string) => releaseRows(db, gatewayId),
     /** Writes down which machines an engine stopped as the gateway ends; call it after `reconciler.stop`. */

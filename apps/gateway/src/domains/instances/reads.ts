@@ -149,6 +149,37 @@ export async function countUnremoved(db: Database): Promise<number> {
   return row?.count ?? 0
 }
 
+/** Statuses that pass by themselves. */
+const PASSING = ['creating', 'pulling', 'restarting', 'stopping', 'deleting'] as const
+
+/** Live instances that have been in a passing status since before that, the oldest first. */
+export async function stuckSince(
+  db: Database,
+  before: Date,
+): Promise<Pick<InstanceRow, 'id' | 'status' | 'statusSince'>[]> {
+  return await db
+    .select({ id: instance.id, status: instance.status, statusSince: instance.statusSince })
+    .from(instance)
+    .where(
+      and(
+        inArray(instance.status, PASSING),
+        lte(instance.statusSince, before),
+        isNull(instance.terminatedAt),
+      ),
+    )
+    .orderBy(asc(instance.statusSince))
+}
+
+/** How many live instances each engine has, by its id. */
+export async function enginesInUse(db: Database): Promise<Map<string, number>> {
+  const rows = await db
+    .select({ id: instance.engineId, count: count() })
+    .from(instance)
+    .where(and(isNotNull(instance.engineId), isNull(instance.terminatedAt)))
+    .groupBy(instance.engineId)
+  return new Map(rows.map(row => [row.id ?? '', row.count]))
+}
+
 /**
  * What happened to an instance, newest first.
  * @throws ApiError `not_found`.

@@ -2,7 +2,8 @@ import type { Logger } from 'pino'
 import type { Jobs } from '../../platform/jobs/jobs.ts'
 import { type MailContent, type MailDriver, type MailOutbox, MailRefused } from './port.ts'
 
-const QUEUE = 'mail'
+/** The queue of jobs that mails wait in. */
+export const MAIL_QUEUE = 'mail'
 
 /** A mail that was not sent after a day is of no use to anybody. */
 const MAIL_KEPT_SECONDS = 24 * 3_600
@@ -56,7 +57,7 @@ export function createMailQueue(options: MailQueueOptions): MailOutbox {
   }
 
   const queue = jobs.define<Waiting>({
-    name: QUEUE,
+    name: MAIL_QUEUE,
     workers: SENDERS,
     keptSeconds: MAIL_KEPT_SECONDS,
     retriesMax: RETRIES_MAX,

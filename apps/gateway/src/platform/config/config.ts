@@ -52,6 +52,8 @@ export interface Config {
   readonly machineNetworks: readonly string[]
   readonly unfilteredMachines: 'auto' | 'machines-may-reach-private-networks'
   readonly smtp: { readonly url: string; readonly from: string } | null
+  /** Whom alarms are mailed to; null: nobody. */
+  readonly operatorMail: string | null
   /** The Casdoor server that keeps the accounts; null where the gateway does. */
   readonly casdoor: {
     readonly url: string
@@ -111,6 +113,8 @@ export class ConfigError extends Error {
 }
 
 /** Folder of the project, from which relative paths count. */
+/** Nobody has it: without a mail server what is sent there is kept for this computer's mailbox. */
+const KEPT_OPERATOR_MAIL = 'operator@localhost'
 const PROJECT_DIR = resolve(import.meta.dirname, '../../../../..')
 
 /**
@@ -160,6 +164,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     machineNetworks: values.BERTH_MACHINE_NETWORKS,
     unfilteredMachines: values.BERTH_UNFILTERED_MACHINES,
     smtp: smtpUrl === null ? null : { url: smtpUrl, from: values.MAIL_FROM ?? '' },
+    operatorMail: values.BERTH_OPERATOR_MAIL ?? (smtpUrl === null ? KEPT_OPERATOR_MAIL : null),
     casdoor: casdoorOf(values),
     signInProviders: values.BERTH_SIGN_IN_PROVIDERS,
     captcha: captchaChoice(values),

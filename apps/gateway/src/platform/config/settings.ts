@@ -365,6 +365,14 @@ export const SETTINGS = {
     takes: 'a sender such as Berth <no-reply@example.com>',
     about: 'Sender of mails. Needed with SMTP_URL.',
   }),
+  BERTH_OPERATOR_MAIL: setting(optional(z.string().regex(/^[^\s@<>,]+@[^\s@<>,]+$/)), {
+    default: '',
+    takes: 'an address such as ops@example.com',
+    about:
+      'Who is mailed when something needs an operator: the books differ, an engine is lost, a disk is nearly full (the ' +
+      'list is under Alarms in the operating guide). Empty: the log says it, as figures of `/metrics` do; without a mail ' +
+      'server the mail is kept for this computer’s /mailbox.',
+  }),
   CASDOOR_URL: setting(
     optional(url(['http:', 'https:'], ({ pathname, search }) => pathname === '/' && search === '')),
     {

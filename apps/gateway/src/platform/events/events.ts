@@ -5,7 +5,8 @@ import type { Database, Transaction } from '../database/database.ts'
 import type { Job, Jobs } from '../jobs/jobs.ts'
 import type { DomainEvent } from './define-event.ts'
 
-const QUEUE = 'event'
+/** The queue of jobs that events wait in, one for each listener. */
+export const EVENT_QUEUE = 'event'
 const DEAD_QUEUE = 'event-dead'
 
 /** Events that one gateway hands out at once; each takes a connection while it is handled. */
@@ -86,7 +87,7 @@ export function createEvents({ db, jobs, log, retry }: EventsDeps): Events {
   })
   const queue = jobs.define<Delivery>({
     ...tried,
-    name: QUEUE,
+    name: EVENT_QUEUE,
     workers: WORKERS,
     perGroup: PER_LISTENER,
     doneKeptSeconds: DONE_KEPT_SECONDS,

@@ -88,6 +88,8 @@ export interface Jobs {
   open(): Promise<void>
   /** Opens where that was not done yet, and begins to work. */
   start(): Promise<void>
+  /** How many jobs of a queue were to be done so long ago, or were tried in vain for so long, and still wait. */
+  countLate(queue: string, seconds: number): Promise<number>
   /** Lets jobs that are being done finish; what waits stays in the database. */
   stop(): Promise<void>
 }
@@ -219,6 +221,15 @@ export function createJobs(deps: {
       unlisten = await database.listen(DUE_CHANNEL, wake, wake)
       due.start()
       due.wake()
+    },
+    async countLate(queue, seconds) {
+      const { rows } = await database.pool.query<{ count: number }>(
+        `select count(*)::int as count from ${SCHEMA}.job
+        where name = $1 and state < 'active' and created_on < now() - make_interval(secs => $2)
+          and (retry_count > 0 or start_after < now() - make_interval(secs => $2))`,
+        [queue, seconds],
+      )
+      return rows[0]?.count ?? 0
     },
     async stop() {
       unlisten()

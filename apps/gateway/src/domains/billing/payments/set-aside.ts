@@ -130,6 +130,18 @@ export async function asideAmong(
   return rows.map(({ eventId }) => eventId)
 }
 
+/** Events that were set aside before that and still are, the oldest first. */
+export async function asideSince(
+  { db }: Pick<PaymentsDeps, 'db'>,
+  before: Date,
+): Promise<Pick<typeof paymentEventAside.$inferSelect, 'platformName' | 'eventId' | 'tries' | 'reason'>[]> {
+  return await db
+    .select()
+    .from(paymentEventAside)
+    .where(lte(paymentEventAside.setAsideAt, before))
+    .orderBy(asc(paymentEventAside.setAsideAt))
+}
+
 function isAside(platformName: string, eventId: string) {
   return and(eq(paymentEventAside.platformName, platformName), eq(paymentEventAside.eventId, eventId))
 }

@@ -2,14 +2,13 @@ import { createHash } from 'node:crypto'
 import { topup } from '@berth/contract/billing'
 import { TEST_CARDS } from '../../src/drivers/payments/testcard/test-cards.ts'
 import { type Customer, createCaller } from './caller.ts'
+import type { Findings } from './findings.ts'
 import { MACHINE_ACTS } from './machine-acts.ts'
 import { MONEY_ACTS } from './money-acts.ts'
 import type { Performer } from './performer.ts'
 import type { Act, ActName, Disturbance, Plan } from './plan.ts'
 import type { World } from './world.ts'
 
-/** A long run says how far it is so often. */
-const SAID_EVERY_ACTS = 1_000
 /** What each customer pays in first. */
 const FIRST_CENTS = 40_000
 
@@ -20,26 +19,27 @@ const PERFORM: Record<ActName, (performer: Performer) => Promise<boolean>> = {
 
 /** What came of a run. */
 export interface RunReport {
-  /** What was answered or seen that may never be. */
-  wrong: string[]
   /** How often each act came to something. */
   done: Map<ActName, number>
+  /** Operations that were not begun before the time was over. */
+  left: number
 }
 
 /**
  * Carries a plan out: workers take one act after the other, each for whichever customer it names, while gateways are
  * killed, the database ends and time moves on.
- * @param seed Part of every key, so that keys of one run are the same for the same seed.
+ * @param run.seed Part of every key, so that keys of one run are the same for the same seed.
+ * @param run.wrong Gets what was answered or seen that may never be.
+ * @param run.untilMs When nothing more is begun, by `performance.now`.
  */
 export async function carryOut(
   world: World,
   plan: Plan,
-  { seed, workers }: { seed: number; workers: number },
-) {
-  const wrong: string[] = []
+  { seed, workers, wrong, untilMs }: { seed: number; workers: number; wrong: Findings; untilMs: number },
+): Promise<RunReport> {
   const done = new Map<ActName, number>()
   const customers = new Map<number, Promise<Customer>>()
-  const { ask, sendForm } = createCaller({ origins: world.origins, signIn: world.operator.signIn }, wrong)
+  const { ask, sendForm } = createCaller({ ...world, signIn: world.operator.signIn }, wrong)
   const coming = [...plan.disturbances]
   const underWay: Promise<void>[] = []
   let next = 0
@@ -76,26 +76,23 @@ export async function carryOut(
   }
 
   async function work(): Promise<void> {
-    for (let index = next++; index < plan.acts.length; index = next++) {
+    while (performance.now() < untilMs) {
+      const index = next++
       while (coming[0] && coming[0].after <= index) underWay.push(disturb(world, coming.shift()))
       const act = plan.acts[index]
       if (!act) return
-      if (index > 0 && index % SAID_EVERY_ACTS === 0) {
-        process.stdout.write(
-          `${index} operations are done, ${wrong.length} of them wrong. ${wrong.at(-1) ?? ''}\n`,
-        )
-      }
+      wrong.reached(index)
       try {
         await perform(act, index)
       } catch (error) {
-        wrong.push(`${index} ${act.name}: ${String(error)}`)
+        wrong.add(`${index} ${act.name} of customer ${act.customer}: ${String(error)}`)
       }
     }
   }
 
   await Promise.all(Array.from({ length: workers }, work))
   await Promise.all(underWay)
-  return { wrong, done } satisfies RunReport
+  return { done, left: Math.max(0, plan.acts.length - next) }
 }
 
 async function disturb(world: World, what: Disturbance | undefined): Promise<void> {

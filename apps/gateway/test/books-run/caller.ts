@@ -2,6 +2,7 @@ import type { Call, CallData, CallInput } from '@berth/contract/call'
 import { ERRORS, type ErrorCode } from '@berth/contract/errors'
 import { CALL_TIMEOUT_MS } from '@berth/contract/limits'
 import { sendCall } from '../start-gateway.ts'
+import type { Findings } from './findings.ts'
 
 /** So long the gateways may be away one after the other, on a computer that does much else. */
 const FINAL_MS = 120_000
@@ -9,6 +10,7 @@ const RETRY_MS = 40
 
 /** What a call came to in the end. */
 export type Outcome<Data> = { ok: true; data: Data } | { ok: false; code: ErrorCode }
+type Said<Data> = Outcome<Data> | { ok: false; code: 'dropped' }
 
 /** A customer of the run. */
 export interface Customer {
@@ -21,13 +23,15 @@ export interface CallerWorld {
   origins(): string[]
   /** Signs a customer in anew. */
   signIn(userId: string): Promise<string>
+  /** What the gateways' logs say of a request, as far as they are still held. */
+  saidOf(requestId: string): string
 }
 
 /**
  * Makes calls as customers do whose gateways are killed: on another gateway, with the same key, until the answer stands.
  * @param wrong Gets what no call may answer.
  */
-export function createCaller(world: CallerWorld, wrong: string[]) {
+export function createCaller(world: CallerWorld, wrong: Pick<Findings, 'add'>) {
   let turn = 0
 
   /** @throws Error where no gateway gives an answer that stands. */
@@ -48,7 +52,6 @@ export function createCaller(world: CallerWorld, wrong: string[]) {
         customer.token = await world.signIn(customer.userId)
         continue
       }
-      if (said.code === 'internal') wrong.push(`${call.operation}: internal`)
       if (said.code !== 'dropped' && ERRORS[said.code].verdict !== 'retry')
         return { ok: false, code: said.code }
       if (performance.now() > deadline) throw new Error(`${call.operation} is not answered: ${said.code}`)
@@ -61,7 +64,7 @@ export function createCaller(world: CallerWorld, wrong: string[]) {
     call: C,
     input: CallInput<C>,
     key: string,
-  ): Promise<Outcome<CallData<C>> | { ok: false; code: 'dropped' }> {
+  ): Promise<Said<CallData<C>>> {
     const origins = world.origins()
     const origin = origins[turn++ % origins.length]
     if (origin === undefined) return { ok: false, code: 'dropped' }
@@ -72,7 +75,13 @@ export function createCaller(world: CallerWorld, wrong: string[]) {
     }
     try {
       const { envelope } = await sendCall(origin, call, input as object, options)
-      return envelope.status === 'ok' ? { ok: true, data: envelope.data } : { ok: false, code: envelope.code }
+      if (envelope.status === 'ok') return { ok: true, data: envelope.data }
+      if (envelope.code === 'internal') {
+        // Its log line may still be on the way from that process.
+        await new Promise(resolve => setTimeout(resolve, RETRY_MS))
+        wrong.add(`${call.operation} answers internal: ${world.saidOf(envelope.request_id)}`)
+      }
+      return { ok: false, code: envelope.code }
     } catch {
       // There was no connection, or it broke, or it took longer than the console would wait.
       return { ok: false, code: 'dropped' }

@@ -105,7 +105,7 @@ export const MONEY_ACTS = {
       balance.data.account_balance
     const parts = [amount, amount_available, amount_credits, amount_free, amount_freeze, amount_owed]
     if (Math.min(...parts) < 0 || amount !== amount_available + amount_freeze) {
-      wrong.push(`the balance of ${customer.userId} is ${JSON.stringify(balance.data.account_balance)}`)
+      wrong.add(`the balance of ${customer.userId} is ${JSON.stringify(balance.data.account_balance)}`)
     }
     return (await ask(listTransactions, { query: { page: 1, page_size: 20 } })).ok
   },

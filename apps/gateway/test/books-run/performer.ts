@@ -1,5 +1,6 @@
 import type { Call, CallData, CallInput } from '@berth/contract/call'
 import type { Caller, Customer, Outcome } from './caller.ts'
+import type { Findings } from './findings.ts'
 import type { Operator } from './operator.ts'
 import type { Act } from './plan.ts'
 
@@ -16,5 +17,5 @@ export interface Performer {
   /** Loses a running machine behind everybody's back. @returns Whether there was one. */
   loseMachine(id: string): boolean
   /** Gets what must never be. */
-  wrong: string[]
+  wrong: Pick<Findings, 'add'>
 }

@@ -29,8 +29,8 @@ export interface World {
   kill(index: number, knownDead: boolean): Promise<void>
   /** Ends the database at once, by a signal; its keeper starts it again. */
   endDatabase(signal: 'SIGQUIT' | 'SIGKILL'): void
-  /** What the gateways said. */
-  said(): string
+  /** The lines of the gateways' logs that hold a text, as far as they are still held. */
+  saidOf(text: string): string
   stop(): Promise<void>
 }
 
@@ -109,7 +109,11 @@ export async function startWorld(gateways: number): Promise<World> {
       const pid = Number.parseInt(readFileSync(join(folder, 'postgres/postmaster.pid'), 'utf8'), 10)
       if (pid > 0) process.kill(pid, signal)
     },
-    said: () => said,
+    saidOf: text =>
+      said
+        .split('\n')
+        .filter(line => line.includes(text))
+        .join('\n'),
     async stop() {
       const children = running.splice(0).map(({ child }) => child)
       for (const child of children) child.kill('SIGKILL')

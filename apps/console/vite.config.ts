@@ -19,6 +19,8 @@ export default defineConfig({
       ),
     },
   },
+  // What reads answers loads what draws formulas with the first one.
+  worker: { format: 'es' },
   build: {
     target: 'es2023',
     manifest: true,

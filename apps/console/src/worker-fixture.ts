@@ -24,7 +24,7 @@ async function bundle(file: string): Promise<string> {
     logLevel: 'silent',
     // As a build for customers resolves it: Vitest has said that this is development.
     ssr: { noExternal: true, resolve: { conditions: ['module', 'node'] } },
-    build: { ssr: file, write: false },
+    build: { ssr: file, write: false, rolldownOptions: { output: { codeSplitting: false } } },
   })
   const [result] = [made].flat()
   const [chunk] = result && 'output' in result ? result.output : []

@@ -6,6 +6,7 @@ import prose from '../Prose.module.css'
 import './answer-code.css'
 import classes from './AnswerText.module.css'
 import type { AnswerReader } from './answer-reader.ts'
+import { copyFormulas } from './copy-formulas.ts'
 import markdown from './Markdown.module.css'
 import { answerComponents } from './markdown-components.tsx'
 
@@ -27,7 +28,7 @@ export function AnswerText({ text, reader }: AnswerTextProps) {
   const blocks = useBlocks(text, reader)
   if (blocks === null) return <div className={classes.plain}>{text}</div>
   return (
-    <div className={`${prose.text} ${markdown.text} ${classes.text}`}>
+    <div className={`${prose.text} ${markdown.text} ${classes.text}`} onCopy={copyFormulas}>
       {blocks.map((json, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a text grows at its end; its elements have no other name.
         <Block key={index} json={json} />

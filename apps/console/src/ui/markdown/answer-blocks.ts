@@ -1,5 +1,7 @@
 import type { Element, ElementContent, Nodes, Root } from 'hast'
 import { common, createLowlight } from 'lowlight'
+import { setFormulasApart } from './formula-marks.ts'
+import { drawFormulas } from './formula-tree.ts'
 import { markdownTree } from './markdown-tree.ts'
 
 /** Code that is coloured in one text, in letters: more is read by nobody, and takes long. */
@@ -10,15 +12,17 @@ const lowlight = createLowlight(common)
 
 /**
  * Reads Markdown that grows, such as the answer of a model, who is not trusted either. Code is coloured where its language
- * is named.
+ * is named, and formulas are drawn; what draws them is loaded with the first one.
  * @param text As it was written, so far.
  * @param key Put before the ids of footnotes: a page shows many answers.
  * @returns Its elements one by one, each as JSON, so that whoever draws them sees at once which have changed; null where it
  *   is deeper or larger than a page draws.
  */
-export function answerBlocks(text: string, key: string): string[] | null {
-  const tree = markdownTree(text)
+export async function answerBlocks(text: string, key: string): Promise<string[] | null> {
+  const apart = setFormulasApart(text)
+  const tree = markdownTree(apart.text)
   if (tree === null) return null
+  await drawFormulas(tree, apart.formulas)
   colour(tree, key)
   return tree.children.filter(node => node.type === 'element').map(node => JSON.stringify(node))
 }

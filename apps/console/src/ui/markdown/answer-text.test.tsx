@@ -102,4 +102,64 @@ describe('the answer of a model', () => {
     await waitFor(() => expect(screen.getByRole('heading', { name: 'Next' })).toBeTruthy())
     expect(workers).toMatchObject({ started: 2, ended: 1 })
   })
+
+  test('its formulas are MathML with their TeX; sums of money are none, nor is what code holds', async () => {
+    const { main } = await show(
+      'It costs $5 and $10, and $E = mc^2$.\n\n\\[\n\\frac{a}{b}\n+ c\n\\]\n\n| f |\n|---|\n| $|x|$ |\n\n```sh\necho $a$\n```\n\n    x = $b$',
+    )
+    await waitFor(() => expect(main.querySelectorAll('math')).toHaveLength(3))
+    const [energy, fraction, absolute] = main.querySelectorAll('math')
+    expect(energy?.namespaceURI).toBe('http://www.w3.org/1998/Math/MathML')
+    expect(energy?.querySelector('annotation')?.textContent).toBe('E = mc^2')
+    expect(fraction?.getAttribute('display')).toBe('block')
+    expect(fraction?.querySelector('mfrac')?.textContent).toBe('ab')
+    expect(absolute?.closest('td')).toBeTruthy()
+    expect(main.textContent).toContain('It costs $5 and $10, and ')
+    expect([...main.querySelectorAll('pre')].map(pre => pre.textContent)).toEqual(['echo $a$\n', 'x = $b$\n'])
+  })
+
+  test('half of a formula stands there as it is written, and becomes one with its end', async () => {
+    const { main, grow } = await show('So\n\n$$\n\\frac{1}{')
+    await waitFor(() => expect(main.querySelector('code')?.textContent).toContain('\\frac{1}{'))
+    expect(main.querySelector('math')).toBeNull()
+    await grow('So\n\n$$\n\\frac{1}{2}\n$$')
+    await waitFor(() => expect(main.querySelector('mfrac')?.textContent).toBe('12'))
+    expect(main.querySelector('code')).toBeNull()
+  })
+
+  test.each([
+    String.raw`$\href{javascript:alert(1)}{x}$`,
+    String.raw`$\url{https://evil.example}$`,
+    String.raw`$\includegraphics{https://evil.example/x.png}$`,
+    String.raw`$\htmlStyle{background:url(https://evil.example)}{x}$`,
+    String.raw`$\htmlData{a=b}{x}$`,
+    String.raw`$\def\a{\a\a}\a$`,
+    String.raw`$\def\a#1{#1#1#1#1#1#1#1#1}\a{\a{\a{\a{\a{\a{x}}}}}}$`,
+    `$${'{'.repeat(400)}x${'}'.repeat(400)}$`,
+    String.raw`$\rule{99999em}{99999em}$`,
+    String.raw`$\frac{1}{$`,
+    '$<img src=x onerror=alert(1)>$',
+    '$</math><script>window.hurt=1</script>$',
+  ])('a formula that would lead somewhere, load something or never end is harmless: %s', async text => {
+    const { main } = await show(`before ${text} and\n\nafter`)
+    await waitFor(() => expect(main.querySelectorAll('p')).toHaveLength(2))
+    expect(main.textContent).toContain('after')
+    expect(main.querySelectorAll('a, img, script, mglyph, [href], [style], [data-a]')).toHaveLength(0)
+    expect(main.querySelectorAll('*').length).toBeLessThan(4_000)
+    for (const { value } of [...main.querySelectorAll('*')].flatMap(one => [...one.attributes]))
+      expect(value).not.toMatch(/99999/)
+    expect('hurt' in window).toBe(false)
+  })
+
+  test('what is copied of it has the TeX of its formulas', async () => {
+    const { main } = await show('Energy $E = mc^2$ here.')
+    await waitFor(() => expect(main.querySelector('math')).toBeTruthy())
+    window.getSelection()?.selectAllChildren(main)
+    const kept = new Map<string, string>()
+    const copy = new Event('copy', { bubbles: true, cancelable: true })
+    Object.assign(copy, { clipboardData: { setData: (type: string, text: string) => kept.set(type, text) } })
+    main.querySelector('math')?.dispatchEvent(copy)
+    expect(kept.get('text/plain')).toContain('Energy $E = mc^2$ here.')
+    expect(copy.defaultPrevented).toBe(true)
+  })
 })

@@ -15,11 +15,11 @@ interface WorkerScope {
 const scope = self as unknown as WorkerScope
 
 // One text, its elements; null where it cannot be drawn, which includes one that is deeper than the reader's own stack.
-scope.addEventListener('message', ({ data }) => scope.postMessage(blocksOf(data)))
+scope.addEventListener('message', async ({ data }) => scope.postMessage(await blocksOf(data)))
 
-function blocksOf({ text, key }: AnswerText): string[] | null {
+async function blocksOf({ text, key }: AnswerText): Promise<string[] | null> {
   try {
-    return answerBlocks(text, key)
+    return await answerBlocks(text, key)
   } catch {
     return null
   }

@@ -5,7 +5,7 @@ import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import { INSTANCES_PER_USER_DEFAULT } from '@berth/contract/limits'
 import { alarmReads } from './domains/alarms/alarm-reads.ts'
 import { type Alarms, createAlarms } from './domains/alarms/alarms.ts'
-import { createAudit } from './domains/audit/audit.ts'
+import { type Audit, createAudit } from './domains/audit/audit.ts'
 import { auditRoutes } from './domains/audit/routes.ts'
 import { type Billing, createBilling } from './domains/billing/billing.ts'
 import { invoicePdfRoute } from './domains/billing/documents/invoices/pdf/pdf-route.ts'
@@ -175,6 +175,7 @@ export interface Listening {
 export interface Gateway {
   /** What pages say of payments. */
   paymentsShown: PaymentsShown
+  audit: Audit
   identity: Identity
   billing: Billing
   fleet: Fleet
@@ -643,6 +644,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
 
   return {
     paymentsShown: shown,
+    audit,
     identity,
     billing,
     fleet,

@@ -1,71 +1,160 @@
-import type { CreditLot } from '@berth/contract/credits'
+import { CREDIT_KINDS, type CreditLot } from '@berth/contract/credits'
 import { PAGE_SIZE_MAX } from '@berth/contract/limits'
 import { formatExact } from '@berth/contract/money'
-import type { Billing } from '../domains/billing/billing.ts'
 import { GrantRefused } from '../domains/billing/credits/coupon-desk.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Ids } from '../platform/ids.ts'
-import type { CreditsCommand } from './read-credits.ts'
-import { Refused, UsageError } from './usage.ts'
+import { NotFound, Refused, UsageError } from './line/answer.ts'
+import { changing, looking, type OperatorContext, optional, required } from './line/command.ts'
+import { counted, day, fromNow, minute } from './line/said.ts'
+import { type Column, facts, table } from './line/table.ts'
+import { LAST_DAY, MONEY, oneOf, sentence, UUID_VALUE, word } from './line/values.ts'
 
-interface CreditsDeps {
-  clock: Clock
-  ids: Pick<Ids, 'uuid'>
-  note(line: string): void
-  /** The id of the customer whom an address, an account number or an id names; null for nobody. */
-  customerNamed(named: string): Promise<string | null>
+/** A kind that operators give: coupons give their own. */
+type GivenKind = Exclude<CreditLot['kind'], 'coupon'>
+
+const GIVEN_KINDS = CREDIT_KINDS.filter((kind): kind is GivenKind => kind !== 'coupon')
+/** Of credits: what a line of a list holds. */
+const REASON_CHARS_MAX = 100
+
+/** Whom a command is about: an address, the number that customers read to support, or an id. */
+export const CUSTOMER = required(
+  word('<customer>'),
+  'An address, an account number or an account’s id',
+  'Which customer? An address, an account number or an account’s id is missing.',
+)
+
+/** @throws NotFound where nobody is meant. */
+export async function customerNamed({ installation }: OperatorContext, named: string): Promise<string> {
+  const userId = await (await installation()).identity.customerNamed(named)
+  if (userId === null) throw new NotFound('There is no such customer.')
+  return userId
 }
 
-/**
- * Does what an operator asked for: gives a customer credits, or lists them (R3.8, R6.5). An id that is left out is made,
- * and printed, so that a retry can name it.
- * @throws Refused where there is no such customer, or the id stands for other credits. @throws UsageError for an end
- *   that has passed.
- */
-export async function runCredits(
-  { couponDesk, credits }: Pick<Billing, 'couponDesk' | 'credits'>,
-  { clock, ids, note, customerNamed }: CreditsDeps,
-  command: CreditsCommand,
-): Promise<{ data: unknown; text: string }> {
-  const userId = await customerNamed(command.customer)
-  if (userId === null) throw new Refused('There is no such customer.')
-  if (command.act === 'list') {
-    const list = await credits(userId, { page: 1, page_size: PAGE_SIZE_MAX })
-    const more = list.total - list.items.length
-    const rest = more > 0 ? `${more} older ones are not shown.\n` : ''
-    const text = list.items.length === 0 ? 'They have no credits.\n' : list.items.map(lineOf).join('')
-    return { data: { user_id: userId, ...list }, text: `${text}${rest}` }
-  }
-  const { amountMicro, kind, reason, endsAt } = command
-  if (endsAt !== null && endsAt <= clock.now()) {
-    throw new UsageError('--ends is a day that has passed: they would be gone at once.')
-  }
-  const id = command.id ?? ids.uuid()
-  // Before anything is done: whoever loses the answer names it again.
-  if (command.id === undefined)
-    note(`The credits’ id is ${id}; the same command with --id ${id} gives nothing more.`)
-  try {
-    await couponDesk.give({ id, userId, amountMicro, kind, reason, endsAt })
-  } catch (error) {
-    if (error instanceof GrantRefused) throw new Refused(error.message)
-    throw error
-  }
-  const { currency } = await credits(userId, { page: 1, page_size: 1 })
-  const data = {
-    ...{ id, user_id: userId, kind, reason, currency, amount_micro: amountMicro.toString() },
-    expiration_date: endsAt?.toISOString() ?? null,
-  }
-  return { data, text: `${id}  ${formatExact(amountMicro, currency)} ${kind} given to ${userId}\n` }
+const GIVE = {
+  arguments: { customer: CUSTOMER },
+  options: {
+    amount: required(
+      MONEY,
+      'How much, in the currency of their wallet',
+      'Say with --amount how much, such as 12.34.',
+    ),
+    kind: required(
+      oneOf(GIVEN_KINDS),
+      'What they are given for; free and check_in pay for models alone',
+      `Say with --kind what they are given for: ${GIVEN_KINDS.join(', ')}.`,
+    ),
+    reason: optional(
+      sentence(REASON_CHARS_MAX, 'A --reason that is given has words; without it, it is operator.'),
+      'Why, for the lists; without it: operator',
+    ),
+    ends: optional(LAST_DAY, 'The last day (UTC) on which they are there'),
+    id: optional(UUID_VALUE, 'Names them: the same again gives nothing more'),
+  },
 }
 
-const day = (at: string | null) => at?.slice(0, 10) ?? ''
+const give = (noun: string, verb: string) =>
+  changing({
+    noun,
+    verb,
+    summary: 'Gives a customer credits, which are spent before cash',
+    ...GIVE,
+    examples: [
+      [
+        `${noun} ${verb} ada@example.com --amount 12.34 --kind bonus --ends 2026-12-31`,
+        'until the end of the year',
+      ],
+      [`${noun} ${verb} 100001 --amount 5 --kind sla --reason "sorry for Tuesday"`, 'by account number'],
+    ],
+    async plan(context, given) {
+      const { clock, ids, note } = context
+      const userId = await customerNamed(context, given.customer)
+      if (given.ends !== null && given.ends <= clock.now()) {
+        throw new UsageError('--ends is a day that has passed: they would be gone at once.')
+      }
+      const { couponDesk, credits } = (await context.installation()).billing
+      const { currency } = await credits(userId, { page: 1, page_size: 1 })
+      const id = given.id ?? ids.uuid()
+      const amount = formatExact(given.amount, currency)
+      const grant = {
+        ...{ id, userId, kind: given.kind, amountMicro: given.amount },
+        reason: given.reason ?? 'operator',
+        endsAt: given.ends,
+      }
+      return {
+        says: [
+          `${given.customer} is given ${amount} of ${given.kind} credits, ${
+            given.ends === null ? 'without an end' : `until ${minute(given.ends)}`
+          }.`,
+        ],
+        data: { user_id: userId, amount_micro: given.amount.toString(), currency },
+        target: id,
+        userId,
+        async act() {
+          // Before anything is done: whoever loses the answer names it again.
+          if (given.id === null)
+            note(`The credits’ id is ${id}; the same command with --id ${id} gives nothing more.`)
+          try {
+            await couponDesk.give(grant)
+          } catch (error) {
+            throw error instanceof GrantRefused ? new Refused(error.message) : error
+          }
+          const data = {
+            ...{ id, user_id: userId, kind: given.kind, reason: grant.reason, currency },
+            amount_micro: given.amount.toString(),
+            expiration_date: given.ends?.toISOString() ?? null,
+          }
+          const about = facts([
+            ['Credits', id],
+            ['Given to', userId],
+            ['Amount', amount],
+            ['Kind', given.kind],
+            ['Ends', given.ends && `${minute(given.ends)}, ${fromNow(given.ends, clock.now())}`],
+          ])
+          return { data, text: about }
+        },
+      }
+    },
+  })
 
-function lineOf({ id, kind, reason, currency, status, ...lot }: CreditLot): string {
-  const left = formatExact(BigInt(lot.left_micro), currency)
-  const amount = formatExact(BigInt(lot.amount_micro), currency)
-  const ends = lot.expiration_date === null ? 'no end' : `ends ${lot.expiration_date.slice(0, 16)} UTC`
-  const models = lot.models_only ? ', models only' : ''
-  // What an operator typed, or a code: without what a terminal would obey.
-  const why = reason.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ')
-  return `${id}  ${day(lot.effect_date)}  ${left} of ${amount} left  ${status}, ${ends}${models}  ${kind}: ${why}\n`
+/** Gives customers credits, and lists them (R3.8, R6.5). */
+export const creditsCommands = [
+  give('credits', 'give'),
+  looking({
+    noun: 'credits',
+    verb: 'list',
+    summary: 'A customer’s credits, in the order in which they are spent',
+    arguments: { customer: CUSTOMER },
+    options: {},
+    examples: [['credits list ada@example.com', 'a hundred, those that are spent next first']],
+    async run(context, given) {
+      const userId = await customerNamed(context, given.customer)
+      const { credits } = (await context.installation()).billing
+      const list = await credits(userId, { page: 1, page_size: PAGE_SIZE_MAX })
+      const more = list.total - list.items.length
+      const rest = more > 0 ? `${counted(more, 'older one is', 'older ones are')} not shown.\n` : ''
+      const text =
+        list.items.length === 0
+          ? 'They have no credits.\n'
+          : table(list.items, lotColumns(list.currency), context.columns)
+      return { data: { user_id: userId, ...list }, text: `${text}${rest}` }
+    },
+  }),
+]
+
+/** The same under the noun that it is done to. */
+export const customersCredit = give('customers', 'credit')
+
+function lotColumns(currency: CreditLot['currency']): Column<CreditLot>[] {
+  return [
+    { title: 'ID', of: lot => lot.id },
+    { title: 'GIVEN', of: lot => (lot.effect_date === null ? '' : day(new Date(lot.effect_date))) },
+    { title: 'LEFT', of: lot => formatExact(BigInt(lot.left_micro), currency), right: true },
+    { title: 'OF', of: lot => formatExact(BigInt(lot.amount_micro), currency), right: true },
+    { title: 'STATUS', of: lot => lot.status },
+    {
+      title: 'ENDS',
+      of: lot => (lot.expiration_date === null ? 'never' : minute(new Date(lot.expiration_date))),
+    },
+    { title: 'FOR', of: lot => (lot.models_only ? 'models' : 'all') },
+    { title: 'WHY', of: lot => `${lot.kind}: ${lot.reason}` },
+  ]
 }

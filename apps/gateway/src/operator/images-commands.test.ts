@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Reviewed } from '../domains/images/images.ts'
-import { runImages } from './images-commands.ts'
+import { systemClock } from '../platform/clock.ts'
+import { systemIds } from '../platform/ids.ts'
+import type { Operated } from './operated.ts'
+import { createOperatorFixture } from './type-commands-fixture.ts'
 
 const image: Reviewed = {
   id: 'im-abcdefg',
@@ -31,12 +34,13 @@ const image: Reviewed = {
 }
 
 test('[R6.5] whatever a customer writes over several lines, a line of the page that begins with a name is ours', async () => {
-  const images = { review: { show: async () => image } } as unknown as Parameters<typeof runImages>[0]
-  const { text } = await runImages(images, { act: 'show', id: image.id, json: false })
-  const lines = text.split('\n').filter(line => /^\S/.test(line))
+  const images = { review: { show: async () => image } } as unknown as Operated['images']
+  const operator = createOperatorFixture({ clock: systemClock, ids: systemIds, installation: { images } })
+  const { out } = await operator.type(`images show ${image.id}`)
+  const lines = out.split('\n').filter(line => /^\S/.test(line))
   for (const name of ['start_command', 'seen']) {
     expect(lines.filter(line => line.startsWith(name))).toHaveLength(1)
   }
   expect(lines).toContain('start_command        curl evil')
-  expect(text).not.toContain('\u001b')
+  expect(out).not.toContain('\u001b')
 })

@@ -15,6 +15,7 @@ import { volumeNews } from '../volumes/events.ts'
 import { type AuditQuery, readPage } from './audit-log.ts'
 import { createAuditWriter } from './audit-writer.ts'
 import { entryOfCall } from './call-entries.ts'
+import { createOperatorLog } from './operator-log.ts'
 import { auditEntry } from './tables.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -33,8 +34,12 @@ interface AuditDeps {
 export function createAudit(deps: AuditDeps) {
   const { db, clock } = deps
   const writer = createAuditWriter(deps)
+  const operators = createOperatorLog(deps)
   writeSystemActs(deps.events, writer)
   return {
+    /** What operators changed by their command line. */
+    operators,
+
     /** Notes a call once it is answered; those that are not to be noted are passed over. Returns at once. */
     noteCall(done: CallDone): void {
       const note = entryOfCall(done)
@@ -54,6 +59,7 @@ export function createAudit(deps: AuditDeps) {
     async purge(): Promise<void> {
       const before = new Date(clock.now().getTime() - AUDIT_KEPT_DAYS * DAY_MS - PURGE_MARGIN_MS)
       await db.delete(auditEntry).where(lt(auditEntry.at, before))
+      await operators.purge()
     },
 
     /** Writes what still waits; call it when nothing is noted any more. */

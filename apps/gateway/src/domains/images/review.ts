@@ -87,6 +87,16 @@ export function createReview(deps: ReviewDeps) {
     return row
   }
 
+  /** @throws ApiError `not_found`. */
+  async function copyOf(communityId: string): Promise<CommunityRow> {
+    const [copy] = await db
+      .select()
+      .from(communityImage)
+      .where(and(eq(communityImage.id, communityId), isNull(communityImage.withdrawnAt)))
+    if (!copy) throw new ApiError('not_found')
+    return copy
+  }
+
   return {
     /** Images that wait for an answer, the oldest first. */
     async queue(): Promise<Reviewed[]> {
@@ -139,6 +149,11 @@ export function createReview(deps: ReviewDeps) {
         })
       }),
 
+    /** What the community has by that id. @throws ApiError `not_found`. */
+    async inCommunity(communityId: string): Promise<{ id: string; name: string; authorId: string | null }> {
+      return await copyOf(communityId)
+    },
+
     /**
      * Takes an image off the community. Machines that run it go on; its customer's own image stays.
      * @param communityId The community's id of it, since its customer's may be gone.
@@ -146,11 +161,7 @@ export function createReview(deps: ReviewDeps) {
      * @throws ApiError `not_found`.
      */
     async takeDown(communityId: string, reason: string): Promise<{ id: string; name: string }> {
-      const [copy] = await db
-        .select()
-        .from(communityImage)
-        .where(and(eq(communityImage.id, communityId), isNull(communityImage.withdrawnAt)))
-      if (!copy) throw new ApiError('not_found')
+      const copy = await copyOf(communityId)
       await db.transaction(async tx => {
         const at = clock.now()
         if (copy.authorId !== null) await billing.lockWallet(tx, copy.authorId)

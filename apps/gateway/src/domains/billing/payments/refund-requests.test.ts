@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type PaymentDriver, PaymentRefused, PaymentUnavailable } from '../../../drivers/payments/port.ts'
-import { readCommand } from '../../../operator/read-command.ts'
-import { runRefunds } from '../../../operator/refunds-commands.ts'
+import { createOperatorFixture } from '../../../operator/type-commands-fixture.ts'
 import { type BillingFixture, createBillingFixture, topupRequest, UNIT } from '../billing-fixture.ts'
 import { paymentRefunded } from '../events.ts'
 
@@ -21,14 +20,12 @@ beforeEach(async () => {
   payment = (await fixture.billing.topUp(topupRequest(userId))).transaction_id
 })
 
-/** What an operator types after `refunds`, on the installation of the test or a damaged one. */
+/** What an operator types after `refunds`, on the installation of the test or a damaged one. @throws What they are told. */
 async function type(words: string, billing = fixture.billing) {
-  const command = readCommand(`refunds ${words} --json`.split(' '))
-  if (command?.group !== 'refunds') throw new Error('no command of refunds')
-  return (await runRefunds(billing, { ids: fixture.ids, note: () => {} }, command)).data as Record<
-    string,
-    unknown
-  >
+  const operator = createOperatorFixture({ ...fixture, installation: { billing } })
+  const { exit, out, err } = await operator.type(`refunds ${words} --json`)
+  if (exit !== 0) throw new Error(err)
+  return JSON.parse(out) as Record<string, unknown>
 }
 
 const cash = () => fixture.billing.balanceCents(userId)
@@ -150,15 +147,15 @@ test('[B2] several at once, by several operators, never give back more than was 
 })
 
 test.each([
-  ['refunds', /cannot do nothing/],
   ['refunds create', /--payment/],
   ['refunds create --payment t_1 --amount 0', /more than nothing/],
   ['refunds create --payment t_1 --amount 1.234', /two decimals/],
   ['refunds create --payment t_1 --amount -1', /ambiguous|more than nothing/],
   [`refunds create --payment t_1 --id ${'x'.repeat(61)}`, /at most 60/],
   ['refunds create t_1', /too much/],
-  ['refunds list --payment t_1', /go with refunds create/],
-  ['images queue --payment t_1', /go with refunds create/],
-])('[R6.5] %s is refused in words', (typed, words) => {
-  expect(() => readCommand(typed.split(' '))).toThrow(words)
+  ['refunds list --payment t_1', /goes with refunds create/],
+  ['images queue --payment t_1', /goes with refunds create/],
+])('[R6.5] %s is refused in words', async (typed, words) => {
+  const operator = createOperatorFixture({ ...fixture, installation: fixture })
+  expect(await operator.type(typed)).toMatchObject({ exit: 2, out: '', err: expect.stringMatching(words) })
 })

@@ -14,7 +14,10 @@ import { paymentIntent, refundRequest } from './tables.ts'
 export type RefundRequest = typeof refundRequest.$inferSelect
 
 /** What an operator asked for cannot be done; the message is for them, in words. */
-class RefundRefused extends Error {}
+export class RefundRefused extends Error {}
+
+/** Ends a transaction that only looks at what would become of it. */
+class OnlyLooked extends Error {}
 
 const PAYMENT_ID = /^t_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 /** Requests of one round, and of one list. */
@@ -34,6 +37,24 @@ export function createRefunds(deps: PaymentsDeps) {
     async create(input: { id: string; paymentId: string; amountCents?: number }): Promise<RefundRequest> {
       const request = await deps.db.transaction(tx => ask(tx, deps, input))
       return request.state === 'asked' ? await carryOut(deps, request) : request
+    },
+
+    /**
+     * What {@link create} would ask for, with the same refusals. Nothing is changed.
+     * @throws RefundRefused as `create` does.
+     */
+    async preview(input: { id: string; paymentId: string; amountCents?: number }): Promise<RefundRequest> {
+      let request: RefundRequest | null = null
+      try {
+        await deps.db.transaction(async tx => {
+          request = await ask(tx, deps, input)
+          throw new OnlyLooked()
+        })
+      } catch (error) {
+        if (!(error instanceof OnlyLooked)) throw error
+      }
+      if (request === null) throw new Error('a refund was looked at and is not there')
+      return request
     },
 
     /** The newest requests, newest first. */

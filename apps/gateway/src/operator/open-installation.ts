@@ -1,0 +1,35 @@
+import { composeGateway, type Gateway } from '../compose.ts'
+import { gatewayParts, readCatalogue } from '../gateway-parts.ts'
+import { systemClock } from '../platform/clock.ts'
+import type { Config } from '../platform/config/config.ts'
+import { embeddedUrlOf } from '../platform/database/embedded/embedded-postgres.ts'
+import { openDatabase } from '../platform/database/open-database.ts'
+import { systemIds } from '../platform/ids.ts'
+import { openOwnSecrets, openSecrets } from '../platform/installation/open-secrets.ts'
+import { createLog } from '../platform/log.ts'
+
+/** The domains on the installation's database, of a gateway that neither listens nor runs any loop. */
+export async function openInstallation(
+  config: Config,
+): Promise<{ gateway: Gateway; close(): Promise<void> }> {
+  const log = createLog({ level: 'warn', pretty: process.stderr.isTTY === true })
+  const folder = openOwnSecrets(config)
+  const url = config.databaseUrl ?? embeddedUrlOf(config.dataDir, folder?.databasePassword ?? '')
+  const database = openDatabase({ url, log })
+  try {
+    const catalogue = readCatalogue(config)
+    const base = { clock: systemClock, ids: systemIds, log }
+    const secrets = await openSecrets({ ...base, config, folder, database })
+    const gateway = await composeGateway({
+      ...(await gatewayParts({ config, catalogue, database, secrets, log })),
+      gatewayId: systemIds.uuid(),
+      formerGatewayId: null,
+      engines: [],
+    })
+    await gateway.openJobs()
+    return { gateway, close: database.close }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}

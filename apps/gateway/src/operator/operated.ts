@@ -1,0 +1,4 @@
+import type { Gateway } from '../compose.ts'
+
+/** What the command line does its work by: the domains of an installation, none of whose loops runs here. */
+export type Operated = Pick<Gateway, 'audit' | 'billing' | 'identity' | 'images'>

@@ -204,11 +204,19 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'netvolume.detach',
     'netvolume.delete-snapshot',
     'netvolume.schedule-snapshots',
+    'model.upload-picture',
+    'model.stop-creation',
+    'model.notify-creation',
+    'model.delete-creation',
+    'model.star-creation',
   ],
   'it ends with the session': ['instance.start-web-terminal', 'instance.stop-web-terminal'],
   'it is what customers come for, and the balance bounds it': [
     'model.chat',
     'model.generate-image',
+    'model.make-images',
+    'model.make-video',
+    'model.retry-creation',
     'instance.deploy',
     'instance.renew',
     'instance.toggle-subscription',
@@ -307,6 +315,17 @@ const OWN_CALLS = [
   'POST /api/registry/{id}/check',
   'GET /api/model-verse/model',
   'GET /api/model-verse/figures',
+  'GET /api/model-verse/creation',
+  'GET /api/model-verse/creation/outlook',
+  'GET /api/model-verse/creation/{id}',
+  'POST /api/model-verse/creation/image',
+  'POST /api/model-verse/creation/video',
+  'POST /api/model-verse/creation/picture',
+  'POST /api/model-verse/creation/{id}/stop',
+  'PUT /api/model-verse/creation/{id}/mail',
+  'DELETE /api/model-verse/creation/{id}',
+  'PUT /api/model-verse/creation/item/{id}/star',
+  'POST /api/model-verse/creation/item/{id}/retry',
   'GET /api/check-in',
   'POST /api/check-in',
   'GET /api/model-verse/session-log',
@@ -425,6 +444,9 @@ describe('rules across calls', () => {
       'instance.renew',
       'instance.start',
       'instance.toggle-subscription',
+      'model.make-images',
+      'model.make-video',
+      'model.retry-creation',
       'netvolume.create',
       'netvolume.grow',
       'netvolume.restore-snapshot',
@@ -438,7 +460,11 @@ describe('rules across calls', () => {
 
   test('the calls that take bytes are known, and take no other body', () => {
     const taking = all.filter(call => call.bytes)
-    expect(taking.map(call => call.operation)).toEqual(['image.upload-cover', 'file.upload'])
+    expect(taking.map(call => call.operation)).toEqual([
+      'model.upload-picture',
+      'image.upload-cover',
+      'file.upload',
+    ])
     for (const call of taking) expect(call.body).toBeNull()
   })
 

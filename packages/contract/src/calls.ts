@@ -8,6 +8,7 @@ import { billCalls } from './bills.ts'
 import { budgetCalls } from './budgets.ts'
 import { checkInCalls } from './check-in.ts'
 import { connectionDoctorCalls } from './connection-doctor.ts'
+import { creationCalls } from './creations.ts'
 import { creditCalls } from './credits.ts'
 import { deployTemplateCalls } from './deploy-templates.ts'
 import { fileCalls } from './files.ts'
@@ -49,6 +50,7 @@ export const calls = [
   ...modelCalls,
   ...modelFigureCalls,
   ...sessionLogCalls,
+  ...creationCalls,
   ...checkInCalls,
   ...regionCalls,
   ...offerWatchCalls,

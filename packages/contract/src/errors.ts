@@ -217,6 +217,14 @@ export const ERRORS = {
   model_kind: rule(400, 'change'),
   // Whoever answers for the model found fault with the question, and says why.
   model_refused: rule(400, 'change'),
+  // What became of a picture or a film that is kept; none of these costs anything.
+  model_busy: rule(503, 'retry'),
+  model_too_slow: rule(504, 'retry'),
+  model_answer_wrong: rule(502, 'retry'),
+  model_answer_too_large: rule(502, 'retry'),
+  creations_under_way: rule(409, 'change'),
+  creations_full: rule(409, 'change'),
+  creation_state: rule(409, 'change'),
   context_length_exceeded: rule(400, 'change'),
 } as const satisfies Record<string, ErrorRule>
 
@@ -286,6 +294,7 @@ export const FIELD_RULES = [
   'picture_type',
   'picture_too_large',
   'pictures_over',
+  'picture_unknown',
   'registry_mismatch',
   'moment',
   'moment_past',

@@ -322,6 +322,31 @@ export const MODEL_ID_CHARS_MAX = 200
 /** Calls that one key may make in a minute. */
 export const API_KEY_CALLS_PER_MINUTE_MAX = 3_000
 
+/** Pictures of one run, and how long a film may be at the most; each model says which lengths it makes. */
+export const CREATION_PICTURES_MAX = 8
+export const CREATION_SECONDS_MAX = 60
+/** What models read of a prompt is shorter. */
+export const CREATION_PROMPT_CHARS_MAX = 4_000
+export const CREATION_SEARCH_CHARS_MAX = 100
+/** What every server takes as a seed. */
+export const CREATION_SEED_MAX = 2_147_483_647
+/** Two prompts of the most characters, each escaped to six bytes, and the settings beside them. */
+export const CREATION_BODY_BYTES_MAX = 56_000
+/** How long pictures and films are kept, and a picture that was sent for others to be made after and was not used. */
+export const CREATION_KEPT_DAYS = 30
+export const CREATION_PICTURE_WAITS_HOURS = 24
+/** What one customer keeps: bytes of all files, and runs. */
+export const CREATION_STORED_BYTES_MAX = 2_000_000_000
+export const CREATION_RUNS_MAX = 2_000
+/** What one customer has under way: pictures, and films. */
+export const CREATION_OPEN_IMAGES_MAX = 16
+export const CREATION_OPEN_VIDEOS_MAX = 4
+/** What is kept of what a model has made: a minute of film at a high rate is half as much. */
+export const CREATION_VIDEO_BYTES_MAX = 200_000_000
+export const CREATION_IMAGE_BYTES_MAX = 40_000_000
+/** Pictures that one customer may send in a minute. */
+export const CREATION_PICTURES_PER_MINUTE_MAX = 20
+
 /** S3 keys of one network volume that can be used. */
 export const S3_KEYS_PER_VOLUME_MAX = 20
 

@@ -161,6 +161,8 @@ export interface GatewayParts {
   checkAnswers?: boolean
   /** How many may follow their instances, and how closely: other than usual for tests. */
   followLimits?: Partial<FollowLimits>
+  /** How films are waited for: other than usual for tests. */
+  filmLimits?: Parameters<typeof createModels>[0]['filmLimits']
   /** What hashing a password costs, less than it has to: for tests. */
   passwordCost?: PasswordCost
 }
@@ -453,6 +455,9 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       ids: parts.ids,
     }),
     owner: parts.gatewayId,
+    fileKey: deriveKey(parts.secrets.rootKey, 'berth creation files'),
+    countUpload: createRateCounts(base).exact('model picture'),
+    filmLimits: parts.filmLimits,
   })
 
   const alarms = createAlarms({
@@ -503,6 +508,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       ...v1Routes(models, createRateCounts(base)),
       invoicePdfRoute(billing.invoices),
       ...images.rawRoutes,
+      ...models.creations.rawRoutes,
       ...reach.rawRoutes,
     ],
     authenticate: identity.authenticate,

@@ -5,15 +5,18 @@
 export const CREATION_STATUSES = ['queued', 'rendering', 'encoding', 'saved', 'failed', 'stopped'] as const
 export type CreationStatus = (typeof CREATION_STATUSES)[number]
 
-/** Which may follow which. A gateway that ends in the midst of one leaves it to another, which may begin it anew. */
+/**
+ * Which may follow which. A gateway that ends in the midst of one leaves it to another, which may begin it anew; whoever asked
+ * for what was not made may have it begun again.
+ */
 export const CREATION_FOLLOWS: Record<CreationStatus, readonly CreationStatus[]> = {
   queued: ['rendering', 'encoding', 'failed', 'stopped'],
   rendering: ['queued', 'encoding', 'failed', 'stopped'],
   /** Being finished: encoded, and fetched from whoever has made it. */
   encoding: ['queued', 'saved', 'failed', 'stopped'],
   saved: [],
-  failed: [],
-  stopped: [],
+  failed: ['queued'],
+  stopped: ['queued'],
 }
 
 /** Where it is still under way: only then it can be stopped, and its money is set aside. */

@@ -6,3 +6,16 @@ export const apiKeyCreated = defineEvent(
   'api-key.created',
   z.object({ userId: z.uuid(), at: z.iso.datetime(), name: z.string() }),
 )
+
+/** A film of a customer's is ready or was not made, who wanted to be told of it by mail. */
+export const filmNews = defineEvent(
+  'film.news',
+  z.object({
+    userId: z.uuid(),
+    at: z.iso.datetime(),
+    outcome: z.enum(['ready', 'failed']),
+    creationId: z.uuid(),
+    /** The catalogue's, in English. */
+    modelName: z.string(),
+  }),
+)

@@ -11,6 +11,7 @@ import { createChat } from './calls/chat.ts'
 import { createDesk } from './calls/desk.ts'
 import { createServerHealth } from './calls/server-health.ts'
 import { createWholeCalls } from './calls/whole-calls.ts'
+import { type CreationsDeps, createCreations } from './creations/creations.ts'
 import { createFigures } from './figures/figures.ts'
 import { openLogFile } from './session-log/log-file.ts'
 import { createSessionLog, type LogFilter, type SayName } from './session-log/session-log.ts'
@@ -24,7 +25,7 @@ const FIGURES_MS = 60_000
 export type Models = ReturnType<typeof createModels>
 
 export interface ModelsDeps extends CallBookDeps {
-  events: Parameters<typeof createApiKeys>[0]['events']
+  events: CreationsDeps['events']
   catalogue: Pick<Catalogue, 'models'>
   /** Who answers for each model, by its id. */
   servers: ReadonlyMap<string, readonly ModelServer[]>
@@ -32,6 +33,12 @@ export interface ModelsDeps extends CallBookDeps {
   sealer: Sealer
   /** This gateway. */
   owner: string
+  /** By it the addresses of kept pictures and films are made. */
+  fileKey: Uint8Array
+  /** Counts pictures that customers send, over all gateways. */
+  countUpload: CreationsDeps['countUpload']
+  /** How films are waited for: other than usual for tests. */
+  filmLimits?: CreationsDeps['limits']
 }
 
 /** Makes the domain; nothing runs until `start`. */
@@ -58,6 +65,10 @@ export function createModels(deps: ModelsDeps) {
   const desk = createDesk({ log, book, models })
   const parts = { log, ids, book, desk, servers, health: createServerHealth(clock) }
   const chat = createChat(parts)
+  const creations = createCreations({
+    ...deps,
+    ...{ models, book, desk, health: parts.health, currencyOf, limits: deps.filmLimits },
+  })
   const listed = models.map(
     (one): Model =>
       modelOf({
@@ -81,6 +92,9 @@ export function createModels(deps: ModelsDeps) {
     apiKeys: createApiKeys(deps),
     chat,
     whole: createWholeCalls(parts),
+    /** Pictures and films that are kept. */
+    creations,
+    desk,
     /** Every model of the catalogue, in its order. */
     list: (): readonly Model[] => listed,
     /** Lets go what was set aside for calls whose gateway has ended. */
@@ -99,10 +113,11 @@ export function createModels(deps: ModelsDeps) {
     start(): void {
       lost.start()
       figuring.start()
+      creations.start()
     },
     /** Ends the loops, and waits until what has ended is written down. */
     async stop(): Promise<void> {
-      await Promise.all([lost.stop(), figuring.stop()])
+      await Promise.all([lost.stop(), figuring.stop(), creations.stop()])
       await desk.settle()
     },
   }

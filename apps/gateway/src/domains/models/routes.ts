@@ -4,6 +4,7 @@ import { chat as chatCall, generateImage, listModels } from '@berth/contract/mod
 import { downloadSessionLog, listSessionLog } from '@berth/contract/session-log'
 import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
+import { creationRoutes } from './creations/creation-routes.ts'
 import type { Models } from './models.ts'
 import { consoleAnswer } from './v1/chat-answer.ts'
 
@@ -13,7 +14,15 @@ import { consoleAnswer } from './v1/chat-answer.ts'
  * @param say Says the catalogue's texts in the caller's language.
  */
 export function modelsRoutes(
-  { chat, list, figures, log, whole }: Pick<Models, 'chat' | 'list' | 'figures' | 'log' | 'whole'>,
+  {
+    chat,
+    list,
+    figures,
+    log,
+    whole,
+    creations,
+    desk,
+  }: Pick<Models, 'chat' | 'list' | 'figures' | 'log' | 'whole' | 'creations' | 'desk'>,
   say: Say,
 ): Route[] {
   return [
@@ -40,6 +49,7 @@ export function modelsRoutes(
     route(downloadSessionLog, ({ caller, query, language }) =>
       log.file(caller.userId, query, { language, say: english => say(english, language) }),
     ),
+    ...creationRoutes(creations, { desk, say }),
   ]
 }
 

@@ -1,4 +1,5 @@
 import { CatalogueError, type CatalogueModel } from '../../platform/config/catalogue.ts'
+import { createDemoFilms } from './demo/demo-films.ts'
 import { createDemoPictures } from './demo/demo-pictures.ts'
 import { createDemoServer } from './demo/demo-server.ts'
 import { createOpenAiServer } from './openai/openai-server.ts'
@@ -14,11 +15,12 @@ export function modelServersOf(
   nowSeconds: () => number,
 ): ReadonlyMap<string, readonly ModelServer[]> {
   const pictures = createDemoPictures()
+  const films = createDemoFilms()
   return new Map(
     models.map(({ id, servers }) => [
       id,
       servers.length === 0
-        ? [createDemoServer({ model: id, nowSeconds, pictures })]
+        ? [createDemoServer({ model: id, nowSeconds, pictures, films })]
         : servers.map(({ url, key_env, model = id }) =>
             createOpenAiServer({ url, key: keyOf(env, id, key_env), model }),
           ),

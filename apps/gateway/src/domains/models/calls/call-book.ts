@@ -1,5 +1,6 @@
+import { OPEN_CREATION_STATUSES } from '@berth/contract/creation-states'
 import type { CALL_ERRORS } from '@berth/contract/session-log'
-import { and, asc, count, eq, gt, gte, lt, notInArray, or, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, gte, inArray, lt, notExists, notInArray, or, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { createAtOnce, createAtOnceEach } from '../../../platform/at-once.ts'
 import type { Clock } from '../../../platform/clock.ts'
@@ -9,6 +10,7 @@ import type { Ids } from '../../../platform/ids.ts'
 import type { Billing, Subject } from '../../billing/billing.ts'
 import type { Budgets } from '../../budgets/budgets.ts'
 import { forCustomer } from '../../customers/customers.ts'
+import { creationItem } from '../creations/tables.ts'
 import { settleOfKey, takeOfKey } from '../key-limits.ts'
 import { type Once, requireFirst } from '../once-calls.ts'
 import { modelCall } from '../tables.ts'
@@ -32,6 +34,9 @@ export interface ModelCaller {
   /** Told the call's id once it is written down, also where it is refused later. */
   onBegun?: (callId: string) => void
 }
+
+/** A model as it is charged: also one that the catalogue has no more, of which nothing is charged. */
+type PricedModel = Parameters<typeof metersOf>[0]
 
 /** How a call ended. */
 export interface CallEnd {
@@ -90,7 +95,78 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
   const inTurn = <T>(userId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
     ofOne(userId, () => ofAll(() => db.transaction(work)))
 
+  async function beginIn(
+    tx: Transaction,
+    { userId, keyId, once = null }: ModelCaller,
+    model: CatalogueModel,
+    call: { most: UsedMost; streamed: boolean },
+  ): Promise<string> {
+    const callId = ids.uuid()
+    const fullMicro = mostMicro(model, call.most)
+    const at = clock.now()
+    await forCustomer(tx, userId)
+    const { currency } = await billing.lockWallet(tx, userId)
+    if (once) await requireFirst(tx, { userId, once, now: at, currency })
+    const free = fullMicro > 0n && (await hasFreeCall(tx, { userId, model, now: at }))
+    const amountMicro = free ? 0n : fullMicro
+    if (keyId !== null) {
+      await takeOfKey(tx, { userId, keyId, modelId: model.id, mostMicro: amountMicro, at, currency })
+    }
+    if (amountMicro > 0n) {
+      await budgets.requireRoom(tx, { userId, instanceId: null })
+      await billing.holdForModel(tx, { userId, callId, amountMicro })
+    }
+    await tx.insert(modelCall).values({
+      id: callId,
+      userId,
+      keyId,
+      modelId: model.id,
+      streamed: call.streamed,
+      free,
+      status: 'running',
+      startedAt: at,
+      mostMicro: amountMicro,
+      ...(once && { onceKey: once.key, onceBody: once.body }),
+    })
+    return callId
+  }
+
+  async function endIn(
+    tx: Transaction,
+    { userId }: Pick<ModelCaller, 'userId'>,
+    model: PricedModel,
+    callId: string,
+    end: CallEnd,
+  ): Promise<bigint> {
+    const { status, used, firstByteMs } = end
+    const errorCode = status === 'failed' ? (end.errorCode ?? 'not_answered') : null
+    await billing.lockWallet(tx, userId)
+    const [row] = await tx.select().from(modelCall).where(eq(modelCall.id, callId)).for('update')
+    if (row?.status !== 'running') return 0n
+    const subject = subjectOf(callId)
+    await billing.releaseHold(tx, { userId, subject })
+    const meters = metersOf(model, used)
+    const at = clock.now()
+    const isFree = row.free || meters.every(({ rateMicro }) => rateMicro === 0n)
+    const costMicro = isFree
+      ? 0n
+      : await billing.chargeOnce(tx, { userId, subject, name: model.name, meters, at })
+    await tx
+      .update(modelCall)
+      .set({ ...used, status, endedAt: at, firstByteMs, costMicro, errorCode })
+      .where(eq(modelCall.id, callId))
+    await settleOfKey(tx, { ...row, costMicro })
+    return costMicro
+  }
+
   return {
+    /** Works on the book in turn with the other begins and ends of a customer. */
+    inTurn,
+    /** As `begin`, in a transaction of {@link inTurn}: what is written down with a call is so together with it. */
+    beginIn,
+    /** As `end`, in the same way. */
+    endIn,
+
     /**
      * Writes a call down and sets aside what it may cost at the most, so that no number of calls at once spends more than
      * there is.
@@ -99,40 +175,12 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
      *   {@link takeOfKey} and {@link requireFirst}.
      */
     async begin(
-      { userId, keyId, once = null, onBegun }: ModelCaller,
+      caller: ModelCaller,
       model: CatalogueModel,
       call: { most: UsedMost; streamed: boolean },
     ): Promise<string> {
-      const callId = ids.uuid()
-      const fullMicro = mostMicro(model, call.most)
-      await inTurn(userId, async tx => {
-        const at = clock.now()
-        await forCustomer(tx, userId)
-        const { currency } = await billing.lockWallet(tx, userId)
-        if (once) await requireFirst(tx, { userId, once, now: at, currency })
-        const free = fullMicro > 0n && (await hasFreeCall(tx, { userId, model, now: at }))
-        const amountMicro = free ? 0n : fullMicro
-        if (keyId !== null) {
-          await takeOfKey(tx, { userId, keyId, modelId: model.id, mostMicro: amountMicro, at, currency })
-        }
-        if (amountMicro > 0n) {
-          await budgets.requireRoom(tx, { userId, instanceId: null })
-          await billing.holdForModel(tx, { userId, callId, amountMicro })
-        }
-        await tx.insert(modelCall).values({
-          id: callId,
-          userId,
-          keyId,
-          modelId: model.id,
-          streamed: call.streamed,
-          free,
-          status: 'running',
-          startedAt: at,
-          mostMicro: amountMicro,
-          ...(once && { onceKey: once.key, onceBody: once.body }),
-        })
-      })
-      onBegun?.(callId)
+      const callId = await inTurn(caller.userId, tx => beginIn(tx, caller, model, call))
+      caller.onBegun?.(callId)
       return callId
     },
 
@@ -140,34 +188,27 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
      * Lets go what was set aside and charges what was used, once: of a call that has ended already nothing happens.
      * @returns What it cost, in micro-units.
      */
-    async end({ userId }: ModelCaller, model: CatalogueModel, callId: string, end: CallEnd): Promise<bigint> {
-      const { status, used, firstByteMs } = end
-      const errorCode = status === 'failed' ? (end.errorCode ?? 'not_answered') : null
-      return inTurn(userId, async tx => {
-        await billing.lockWallet(tx, userId)
-        const [row] = await tx.select().from(modelCall).where(eq(modelCall.id, callId)).for('update')
-        if (row?.status !== 'running') return 0n
-        const subject = subjectOf(callId)
-        await billing.releaseHold(tx, { userId, subject })
-        const meters = metersOf(model, used)
-        const at = clock.now()
-        const isFree = row.free || meters.every(({ rateMicro }) => rateMicro === 0n)
-        const costMicro = isFree
-          ? 0n
-          : await billing.chargeOnce(tx, { userId, subject, name: model.name, meters, at })
-        await tx
-          .update(modelCall)
-          .set({ ...used, status, endedAt: at, firstByteMs, costMicro, errorCode })
-          .where(eq(modelCall.id, callId))
-        await settleOfKey(tx, { ...row, costMicro })
-        return costMicro
-      })
-    },
+    end: (caller: ModelCaller, model: CatalogueModel, callId: string, end: CallEnd): Promise<bigint> =>
+      inTurn(caller.userId, tx => endIn(tx, caller, model, callId, end)),
 
     /** Lets go what was set aside for calls whose gateway has ended before they did: nothing is charged. */
     async endLost(signal: AbortSignal): Promise<void> {
       const before = new Date(clock.now().getTime() - LOST_MS)
-      const isLost = and(eq(modelCall.status, 'running'), lt(modelCall.startedAt, before))
+      // What waits for its turn, or is made for long, has somebody who ends it.
+      const isWorkedOn = db
+        .select({ id: creationItem.id })
+        .from(creationItem)
+        .where(
+          and(
+            eq(creationItem.callId, modelCall.id),
+            inArray(creationItem.status, [...OPEN_CREATION_STATUSES]),
+          ),
+        )
+      const isLost = and(
+        eq(modelCall.status, 'running'),
+        lt(modelCall.startedAt, before),
+        notExists(isWorkedOn),
+      )
       const lost = await db
         .select({ id: modelCall.id, userId: modelCall.userId })
         .from(modelCall)

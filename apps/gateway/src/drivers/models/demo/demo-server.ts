@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ModelAnswer, ModelRequest, ModelServer } from '../port.ts'
+import type { FilmServer, ModelAnswer, ModelRequest, ModelServer } from '../port.ts'
 import type { DemoPictures } from './demo-pictures.ts'
 import { demoVectors } from './demo-vectors.ts'
 
@@ -10,15 +10,16 @@ const ECHO_CHARS_MAX = 400
 
 /**
  * What answers where no server of models is connected: by the same protocol, at a natural pace. It says that it is no model
- * and how one is connected (B11): in its first words, and in its pictures. A word counts as a token.
+ * and how one is connected (B11): in its first words, and in its pictures and films. A word counts as a token.
  */
 export function createDemoServer(options: {
   model: string
   nowSeconds(): number
   pictures: DemoPictures
+  films: FilmServer
   wordMs?: number
 }): ModelServer {
-  const { model, nowSeconds, pictures, wordMs = WORD_MS } = options
+  const { model, nowSeconds, pictures, films, wordMs = WORD_MS } = options
 
   /** Answers in words: to a chat, or a text that is gone on with. */
   async function words(request: ModelRequest): Promise<ModelAnswer> {
@@ -67,7 +68,7 @@ export function createDemoServer(options: {
     embeddings: embed,
     'images/generations': draw,
   }
-  return { name: 'demo', ask: request => ANSWERS[request.path](request) }
+  return { name: 'demo', ask: request => ANSWERS[request.path](request), films }
 }
 
 function answer(contentType: string, body: ModelAnswer['body']): ModelAnswer {

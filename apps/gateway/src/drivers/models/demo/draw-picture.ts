@@ -13,9 +13,10 @@ type Color = readonly [number, number, number]
 /**
  * Draws a picture of what is asked, the same for the same: a gradient and circles whose colours and places come of its words
  * and seed, and a line that says that no model drew it (B11).
+ * @param moment Of a film, from 0 to 1: the circles go round and come back to where they were.
  * @returns Red, green and blue of each pixel, row by row.
  */
-export function drawPicture(order: Omit<PictureOrder, 'model'>): Uint8Array {
+export function drawPicture(order: Omit<PictureOrder, 'model'>, moment = 0): Uint8Array {
   const { width, height } = order
   const chance = chanceOf(order)
   const [from, to] = [colorOf(chance), colorOf(chance)]
@@ -25,20 +26,45 @@ export function drawPicture(order: Omit<PictureOrder, 'model'>): Uint8Array {
     radius: (0.06 + chance() * 0.22) * Math.min(width, height),
     color: colorOf(chance),
   }))
+  for (const circle of circles)
+    move(circle, { far: (0.05 + chance() * 0.2) * width, moment, phase: chance() })
   const data = new Uint8Array(width * height * CHANNELS)
+  // Without an object for each pixel: a film has some ten million of them.
   for (let y = 0; y < height; y++) {
+    const near = circles.filter(circle => Math.abs(y - circle.y) < circle.radius)
     for (let x = 0; x < width; x++) {
       const part = (x / width + y / height) / 2
-      let color = mixed(from, to, part)
-      for (const circle of circles) {
-        const far = Math.hypot(x - circle.x, y - circle.y) / circle.radius
-        if (far < 1) color = mixed(circle.color, color, 0.35 + 0.5 * far * far)
+      let red = mixed(from[0], to[0], part)
+      let green = mixed(from[1], to[1], part)
+      let blue = mixed(from[2], to[2], part)
+      for (const { x: centre, y: middle, radius, color } of near) {
+        const right = (x - centre) / radius
+        const down = (y - middle) / radius
+        const far = right * right + down * down
+        if (far >= 1) continue
+        const share = 0.35 + 0.5 * far
+        red = mixed(color[0], red, share)
+        green = mixed(color[1], green, share)
+        blue = mixed(color[2], blue, share)
       }
-      data.set(color, (y * width + x) * CHANNELS)
+      const at = (y * width + x) * CHANNELS
+      data[at] = red
+      data[at + 1] = green
+      data[at + 2] = blue
     }
   }
   writeLabel(data, width, height)
   return data
+}
+
+/** Goes round, from where it stands. */
+function move(
+  circle: { x: number; y: number },
+  { far, moment, phase }: { far: number; moment: number; phase: number },
+): void {
+  const [from, now] = [2 * Math.PI * phase, 2 * Math.PI * (phase + moment)]
+  circle.x += far * (Math.cos(now) - Math.cos(from))
+  circle.y += far * (Math.sin(now) - Math.sin(from))
 }
 
 /** A bar at the foot with the words in it, as large as they fit. */
@@ -74,9 +100,8 @@ function fill(
   }
 }
 
-function mixed(a: Color, b: Color, part: number): Color {
-  const one = (index: 0 | 1 | 2) => Math.round(a[index] * (1 - part) + b[index] * part)
-  return [one(0), one(1), one(2)]
+function mixed(a: number, b: number, part: number): number {
+  return Math.round(a * (1 - part) + b * part)
 }
 
 function colorOf(chance: () => number): Color {

@@ -6,6 +6,8 @@ import {
   type ModelServer,
   ModelServerFailed,
 } from '../port.ts'
+import { createOpenAiFilms } from './openai-films.ts'
+import { untilSilent } from './until-silent.ts'
 
 /** An answer has begun by then: the first token of a long question may take a while. */
 const HEAD_MS = 120_000
@@ -72,7 +74,7 @@ export function createOpenAiServer(options: OpenAiServerOptions): ModelServer {
     }
   }
 
-  return { name: url, ask }
+  return { name: url, ask, films: createOpenAiFilms(options) }
 }
 
 /** Fields as parts of a form; what is no text or number is JSON. */
@@ -85,29 +87,6 @@ function formOf({ body, texts }: ModelRequest, model: string, { type, bytes }: M
   const file = new Blob([bytes as Uint8Array<ArrayBuffer>], { type })
   form.set('image', file, `image.${type.replace('image/', '')}`)
   return form
-}
-
-/** Passes pieces on as they come, and ends where nothing comes any more or nobody reads on. */
-async function* untilSilent(
-  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  asking: AbortController,
-  silentMs: number,
-  onEnd: () => void,
-): AsyncGenerator<Uint8Array> {
-  const silence = () => asking.abort(new Error('the answer did not go on'))
-  let timer = setTimeout(silence, silentMs)
-  try {
-    for await (const piece of pieces) {
-      clearTimeout(timer)
-      yield piece
-      // Whoever reads slowly does not make the server silent.
-      timer = setTimeout(silence, silentMs)
-    }
-  } finally {
-    clearTimeout(timer)
-    onEnd()
-    asking.abort()
-  }
 }
 
 function secondsOf(header: string | null): number | null {

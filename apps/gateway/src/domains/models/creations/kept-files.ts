@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { and, eq, isNotNull, lt, notExists, or, sql } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
+import type { Database, Queryable, Transaction } from '../../../platform/database/database.ts'
+import type { Ids } from '../../../platform/ids.ts'
+import { creation, creationFile, creationItem, creationPiece, creationUpload } from './tables.ts'
+
+/** Of a file, but for its last piece: so much of it is in memory at a time, whoever reads or sends it. */
+const PIECE_BYTES = 524_288
+/** What has come in part by then comes no more: a film is fetched within minutes. */
+const COMING_MS_MAX = 3_600_000
+const ROUND_FILES_MAX = 100
+
+/** A file that is larger than it may be. */
+export class FileTooLarge extends Error {
+  constructor() {
+    super('the file is larger than it may be')
+    this.name = 'FileTooLarge'
+  }
+}
+
+/** Bytes that have come and belong to nothing yet. */
+export interface ComeFile {
+  id: string
+  digest: string
+  bytes: number
+}
+
+/** Files of pictures and films, in the database: every gateway serves each of them, and a backup has them (decision 0140). */
+export function createKeptFiles({ db, clock, ids }: { db: Database; clock: Clock; ids: Pick<Ids, 'uuid'> }) {
+  return {
+    /**
+     * Keeps what comes, piece by piece. It belongs to nothing and is seen by nobody before `settle`.
+     * @param typeOf Says by its first bytes, at least 64 of them or all that there are, what it is.
+     * @throws FileTooLarge; what `typeOf` and `source` throw.
+     */
+    async take(
+      source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+      { bytesMax, typeOf }: { bytesMax: number; typeOf(head: Buffer): string },
+    ): Promise<ComeFile> {
+      const id = ids.uuid()
+      const hash = createHash('sha256')
+      let number = 0
+      let bytes = 0
+      try {
+        for await (const piece of inPieces(source, bytesMax)) {
+          if (number === 0) {
+            const type = typeOf(piece)
+            await db.insert(creationFile).values({ id, type, bytes: 0, digest: null, createdAt: clock.now() })
+          }
+          hash.update(piece)
+          bytes += piece.length
+          await db.insert(creationPiece).values({ fileId: id, number, bytes: piece })
+          number += 1
+        }
+      } catch (error) {
+        // What is left of it where the database is away is removed later.
+        await db
+          .delete(creationFile)
+          .where(eq(creationFile.id, id))
+          .catch(() => undefined)
+        throw error
+      }
+      return { id, digest: hash.digest('hex'), bytes }
+    },
+
+    /**
+     * Makes what has come a file, in the transaction in which something gets it; where the same bytes are kept already, those
+     * stay and these go.
+     * @returns Its id.
+     */
+    async settle(tx: Transaction, { id, digest, bytes }: ComeFile): Promise<string> {
+      // Two of the same at once would both find none.
+      await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`creation file ${digest}`}, 0))`)
+      const [own] = await tx.select().from(creationFile).where(eq(creationFile.id, id))
+      if (!own) throw new Error(`the file ${id} is gone before it was settled`)
+      const [same] = await tx
+        .select({ id: creationFile.id })
+        .from(creationFile)
+        .where(and(eq(creationFile.digest, digest), eq(creationFile.type, own.type)))
+        .for('key share')
+      if (same) return same.id
+      await tx.update(creationFile).set({ digest, bytes }).where(eq(creationFile.id, id))
+      return id
+    },
+
+    /** What a file is; null where there is none that is whole. */
+    async find(id: string): Promise<{ type: string; bytes: number; digest: string } | null> {
+      const [row] = await db
+        .select()
+        .from(creationFile)
+        .where(and(eq(creationFile.id, id), isNotNull(creationFile.digest)))
+      return row?.digest ? { type: row.type, bytes: row.bytes, digest: row.digest } : null
+    },
+
+    /** Bytes of a file from `from` up to and with `last`, read no faster than they are taken; it fails where the file goes meanwhile. */
+    read(id: string, from: number, last: number): Readable {
+      return Readable.from(piecesOf(db, id, from, last), { objectMode: false })
+    },
+
+    /** A whole file. @throws Error where it is gone. */
+    async readWhole(id: string, bytes: number): Promise<Buffer> {
+      const all: Buffer[] = []
+      for await (const piece of piecesOf(db, id, 0, bytes - 1)) all.push(piece)
+      return Buffer.concat(all)
+    },
+
+    /** Removes files that nothing has, and what came in part long ago. Any number of gateways may do so at once. */
+    async removeUnused(): Promise<void> {
+      const before = new Date(clock.now().getTime() - COMING_MS_MAX)
+      await db.transaction(async tx => {
+        const isOver = or(isNotNull(creationFile.digest), lt(creationFile.createdAt, before))
+        const rows = await tx
+          .select({ id: creationFile.id })
+          .from(creationFile)
+          .where(and(isOver, unused(tx)))
+          .limit(ROUND_FILES_MAX)
+          .for('update', { skipLocked: true })
+        // Each by itself, looked at again under its lock: something may have got it in between.
+        for (const { id } of rows)
+          await tx.delete(creationFile).where(and(eq(creationFile.id, id), unused(tx)))
+      })
+    },
+  }
+}
+export type KeptFiles = ReturnType<typeof createKeptFiles>
+
+/** Files that a customer keeps, each once however much has it: of items, of what those are made after, and sent ones. */
+export function filesOf(q: Pick<Queryable, 'select'>, userId: string) {
+  return q
+    .select({ id: creationFile.id, bytes: creationFile.bytes })
+    .from(creationFile)
+    .where(
+      sql`${creationFile.id} in (
+        select ${creationItem.fileId} from ${creationItem} where ${creationItem.userId} = ${userId} and ${creationItem.fileId} is not null
+        union select ${creation.imageFileId} from ${creation} where ${creation.userId} = ${userId} and ${creation.imageFileId} is not null
+        union select ${creation.lastImageFileId} from ${creation} where ${creation.userId} = ${userId} and ${creation.lastImageFileId} is not null
+        union select ${creationUpload.fileId} from ${creationUpload} where ${creationUpload.userId} = ${userId})`,
+    )
+}
+
+function unused(tx: Transaction) {
+  const one = { one: sql`1` }
+  return and(
+    notExists(tx.select(one).from(creationItem).where(eq(creationItem.fileId, creationFile.id))),
+    notExists(tx.select(one).from(creation).where(eq(creation.imageFileId, creationFile.id))),
+    notExists(tx.select(one).from(creation).where(eq(creation.lastImageFileId, creationFile.id))),
+    notExists(tx.select(one).from(creationUpload).where(eq(creationUpload.fileId, creationFile.id))),
+  )
+}
+
+async function* inPieces(
+  source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  bytesMax: number,
+): AsyncGenerator<Buffer> {
+  let parts: Uint8Array[] = []
+  let length = 0
+  let all = 0
+  for await (const part of source) {
+    all += part.length
+    if (all > bytesMax) throw new FileTooLarge()
+    parts.push(part)
+    length += part.length
+    if (length < PIECE_BYTES) continue
+    const joined = Buffer.concat(parts)
+    let at = 0
+    for (; at + PIECE_BYTES <= joined.length; at += PIECE_BYTES) yield joined.subarray(at, at + PIECE_BYTES)
+    parts = [joined.subarray(at)]
+    length = joined.length - at
+  }
+  // Of an empty file too, so that it is looked at.
+  if (length > 0 || all === 0) yield Buffer.concat(parts)
+}
+
+async function* piecesOf(
+  db: Pick<Database, 'select'>,
+  fileId: string,
+  from: number,
+  last: number,
+): AsyncGenerator<Buffer> {
+  for (let number = Math.floor(from / PIECE_BYTES); number * PIECE_BYTES <= last; number++) {
+    const [row] = await db
+      .select({ bytes: creationPiece.bytes })
+      .from(creationPiece)
+      .where(and(eq(creationPiece.fileId, fileId), eq(creationPiece.number, number)))
+    if (!row) throw new Error(`a piece of the file ${fileId} is gone`)
+    const start = number * PIECE_BYTES
+    yield row.bytes.subarray(Math.max(0, from - start), last - start + 1)
+  }
+}

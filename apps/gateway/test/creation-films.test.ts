@@ -23,7 +23,7 @@ import type { TestGateway } from './start-gateway.ts'
  * Method: the whole gateway over HTTP against a server that speaks OpenAI's protocol for films and does what a test says.
  */
 
-const LIMITS = { lookMs: 40, filmMs: 3_000, fetchMs: 2_000, failuresMax: 2 }
+const LIMITS = { lookMs: 40, filmMs: 6_000, fetchMs: 3_000, failuresMax: 2 }
 /** Tries again until it holds. */
 const eventually = <T>(look: () => Promise<T>) => vi.waitFor(look, { timeout: 20_000, interval: 30 })
 let films: FilmServerDouble

@@ -11,6 +11,7 @@ export const CONSOLE_LINKS = {
   volumes: '/network-volume',
   images: '/my-images',
   payments: '/payments',
+  video_model: '/video-model',
   notifications: '/settings?section=notifications',
   sessions: '/settings?section=sessions',
   ways_to_sign_in: '/settings?section=sign-in',

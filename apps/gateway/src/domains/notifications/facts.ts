@@ -196,3 +196,12 @@ export interface CreditsEndingFacts {
   /** The nearest end first; `leftMicro` in micro-units, as text. */
   credits: { endsAt: string; leftMicro: string; modelsOnly: boolean }[]
 }
+
+/** A film that somebody wanted to be told of. */
+export interface FilmFacts {
+  userId: string
+  at: string
+  outcome: 'ready' | 'failed'
+  /** The catalogue's, in English. */
+  modelName: string
+}

@@ -13,6 +13,7 @@ import type {
   BudgetFacts,
   CreditsEndingFacts,
   DeletionFacts,
+  FilmFacts,
   ImageFacts,
   InstanceTroubleFacts,
   KeyAddedFacts,
@@ -33,6 +34,7 @@ import { BALANCE_LOW_TEXTS } from './mails/balance-low-mail.ts'
 import { BUDGET_TEXTS } from './mails/budget-mail.ts'
 import { CREDITS_ENDING_TEXTS, endingLine } from './mails/credits-ending-mail.ts'
 import { DELETION_TEXTS } from './mails/deletion-mail.ts'
+import { FILM_TEXTS } from './mails/film-mail.ts'
 import { IMAGE_TEXTS } from './mails/image-mail.ts'
 import { INSTANCE_TROUBLE_TEXTS } from './mails/instance-trouble-mail.ts'
 import { KEY_ADDED_TEXTS } from './mails/key-added-mail.ts'
@@ -283,6 +285,18 @@ export function defineNotices(deps: NoticeDeps) {
         name: lineOf(instanceName ?? ''),
       }),
       'budget',
+    ),
+    film: define(
+      // Each is asked for by itself.
+      null,
+      FILM_TEXTS,
+      () => 'video_model',
+      ({ at, outcome, modelName }: FilmFacts, { language }) => ({
+        at: timeText(at),
+        outcome,
+        model: deps.say(modelName, language),
+      }),
+      'film',
     ),
     balanceLow: define(
       'balance_low',

@@ -19,7 +19,7 @@ import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted, signedInAnew } from '../identity/events.ts'
 import { imageNews } from '../images/events.ts'
 import { addressNews, deletionNews, instancesInTrouble, resumeNews, termNews } from '../instances/events.ts'
-import { apiKeyCreated } from '../models/events.ts'
+import { apiKeyCreated, filmNews } from '../models/events.ts'
 import { registryCredentialAdded } from '../registries/events.ts'
 import { sshKeyAdded } from '../ssh-keys/events.ts'
 import { volumeNews } from '../volumes/events.ts'
@@ -129,6 +129,7 @@ function tellOfEvents(
   events.on(imageNews, LISTENER, (tx, { image, ...facts }) =>
     notices.image(tx, { ...facts, imageName: image.name }),
   )
+  events.on(filmNews, LISTENER, (tx, { creationId: _, ...facts }) => notices.film(tx, facts))
   events.on(budgetCrossed, LISTENER, (tx, { at: _, ...facts }) => notices.budget(tx, facts))
   const added = { ssh_key: sshKeyAdded, registry: registryCredentialAdded, api_key: apiKeyCreated } as const
   for (const what of ['ssh_key', 'registry', 'api_key'] as const) {

@@ -10,9 +10,11 @@ import { leavingSignal } from './leaving-signal.ts'
 import { type LongBodies, longBytes } from './long-bodies.ts'
 import type { LimitOf } from './rate-limits.ts'
 
+export type RawMethod = 'GET' | 'POST' | 'DELETE'
+
 /** What a raw route is given: bytes as they came, and nothing of Fastify. */
 export interface RawRequest {
-  method: 'GET' | 'POST'
+  method: RawMethod
   params: Readonly<Record<string, string>>
   query: Readonly<Record<string, unknown>>
   headers: Readonly<Record<string, string | string[] | undefined>>
@@ -37,7 +39,7 @@ export interface RawAnswer {
  * form of their own. It may fail with an `ApiError` like a call.
  */
 export interface RawRoute {
-  methods: ('GET' | 'POST')[]
+  methods: RawMethod[]
   /** Below the gateway's prefix, with Fastify's parameters: `/pay/:platform/:token`. */
   path: `/${string}`
   /** Not below that prefix, but where others' clients look for it. */
@@ -120,7 +122,8 @@ export async function registerRawRoutes(
           // What no text of the database can be is the name of nothing; asking it would be an error.
           if (unstorableTexts(params).length > 0) throw new ApiError('not_found')
           const asked: RawRequest = {
-            method: request.method === 'POST' ? 'POST' : 'GET',
+            // Only those of the route come here.
+            method: request.method as RawMethod,
             params,
             query: request.query as Record<string, unknown>,
             headers: request.headers,

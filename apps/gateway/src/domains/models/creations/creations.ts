@@ -24,6 +24,7 @@ import { createFileAddresses } from './file-addresses.ts'
 import { creationFileRoute } from './file-route.ts'
 import { type Book, isOpenItem } from './items.ts'
 import { createKeptFiles } from './kept-files.ts'
+import { createKeyFilms } from './key-films.ts'
 import { createLeftovers } from './leftovers.ts'
 import { createCreationLists } from './list-creations.ts'
 import { createFilmMaker, FILM_LIMITS, type FilmLimits } from './make-film.ts'
@@ -115,7 +116,9 @@ export function createCreations(deps: CreationsDeps) {
     tidy,
     /** Tells servers of films that are not wanted any more. */
     tellServers: leftovers.tell,
-    upload: createPictureUploads({ db, clock, files, show, countUpload: deps.countUpload }),
+    ...createPictureUploads({ db, clock, files, show, countUpload: deps.countUpload }),
+    ids,
+    films: createKeyFilms({ db, show }),
     rawRoutes: [creationFileRoute(files, addresses)] as RawRoute[],
     start(): void {
       work.start()

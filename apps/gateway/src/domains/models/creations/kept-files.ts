@@ -80,7 +80,10 @@ export function createKeptFiles({ db, clock, ids }: { db: Database; clock: Clock
         .from(creationFile)
         .where(and(eq(creationFile.digest, digest), eq(creationFile.type, own.type)))
         .for('key share')
-      if (same) return same.id
+      if (same) {
+        await tx.delete(creationFile).where(eq(creationFile.id, id))
+        return same.id
+      }
       await tx.update(creationFile).set({ digest, bytes }).where(eq(creationFile.id, id))
       return id
     },

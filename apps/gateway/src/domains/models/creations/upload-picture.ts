@@ -43,18 +43,22 @@ export function createPictureUploads({ db, clock, files, show, countUpload }: Up
     },
   })
 
-  async function take(userId: string, body: AsyncIterable<Buffer>): Promise<CreationFile> {
+  async function take(
+    userId: string,
+    body: AsyncIterable<Buffer> | Iterable<Uint8Array>,
+    field: string,
+  ): Promise<CreationFile> {
     const come = await files
       .take(body, {
         bytesMax: MODEL_IMAGE_BYTES_MAX,
         typeOf(head) {
           const type = pictureTypeOf(head)
-          if (!TYPES.includes(type)) throw fieldError('image', 'picture_type')
+          if (!TYPES.includes(type)) throw fieldError(field, 'picture_type')
           return type ?? ''
         },
       })
       .catch((error: unknown) => {
-        throw error instanceof FileTooLarge ? fieldError('image', 'picture_too_large') : error
+        throw error instanceof FileTooLarge ? fieldError(field, 'picture_too_large') : error
       })
     return await db.transaction(async tx => {
       await forCustomer(tx, userId)
@@ -80,28 +84,43 @@ export function createPictureUploads({ db, clock, files, show, countUpload }: Up
     })
   }
 
-  /**
-   * @param body The file as it comes.
-   * @throws ApiError `validation_failed` {picture_type, picture_too_large}, `too_many_requests`, `creations_full`.
-   */
-  return async function upload(userId: string, body: Readable): Promise<CreationFile> {
-    return await inTurn(userId, async () => {
-      const { current, ttlMs } = await countUpload(userId, {
-        ...{ max: CREATION_PICTURES_PER_MINUTE_MAX, windowMs: MINUTE_MS },
-      })
-      if (current > CREATION_PICTURES_PER_MINUTE_MAX) {
-        const seconds = Math.max(1, Math.ceil(ttlMs / 1_000))
-        throw new ApiError('too_many_requests', { values: { seconds } })
-      }
-      await requireRoom(db, userId)
-      const late = setTimeout(() => body.destroy(new Error('the picture did not come in time')), READ_MS_MAX)
-      try {
-        return await take(userId, body.iterator({ destroyOnReturn: false }))
-      } finally {
-        clearTimeout(late)
-        // What is left of what was refused flows away, so that its sender reads why.
-        body.resume()
-      }
+  async function admit(userId: string): Promise<void> {
+    const { current, ttlMs } = await countUpload(userId, {
+      ...{ max: CREATION_PICTURES_PER_MINUTE_MAX, windowMs: MINUTE_MS },
     })
+    if (current > CREATION_PICTURES_PER_MINUTE_MAX) {
+      const seconds = Math.max(1, Math.ceil(ttlMs / 1_000))
+      throw new ApiError('too_many_requests', { values: { seconds } })
+    }
+    await requireRoom(db, userId)
+  }
+
+  return {
+    /**
+     * @param body The file as it comes.
+     * @throws ApiError `validation_failed` {picture_type, picture_too_large}, `too_many_requests`, `creations_full`.
+     */
+    upload: (userId: string, body: Readable): Promise<CreationFile> =>
+      inTurn(userId, async () => {
+        await admit(userId)
+        const late = setTimeout(
+          () => body.destroy(new Error('the picture did not come in time')),
+          READ_MS_MAX,
+        )
+        try {
+          return await take(userId, body.iterator({ destroyOnReturn: false }), 'image')
+        } finally {
+          clearTimeout(late)
+          // What is left of what was refused flows away, so that its sender reads why.
+          body.resume()
+        }
+      }),
+
+    /** Keeps a picture that came with something else. @param field Where it came. @throws ApiError As {@link upload}. */
+    keepPicture: (userId: string, bytes: Uint8Array, field: string): Promise<CreationFile> =>
+      inTurn(userId, async () => {
+        await admit(userId)
+        return await take(userId, [bytes], field)
+      }),
   }
 }

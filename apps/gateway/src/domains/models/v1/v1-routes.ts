@@ -18,6 +18,7 @@ import type { Models } from '../models.ts'
 import { onceOf } from '../once-calls.ts'
 import { JSON_HEADERS, openAiAnswer } from './chat-answer.ts'
 import { openAiError } from './openai-errors.ts'
+import { videoRoutes } from './video-routes.ts'
 
 /** What one address may try in a minute that is no key. */
 const REFUSED_PER_MINUTE = 60
@@ -35,7 +36,7 @@ const FINAL_CODES: readonly unknown[] = [
  * @param models The domain.
  */
 export function v1Routes(
-  models: Pick<Models, 'apiKeys' | 'chat' | 'list' | 'whole'>,
+  models: Pick<Models, 'apiKeys' | 'chat' | 'creations' | 'desk' | 'list' | 'whole'>,
   counts: Pick<RateCounts, 'shared' | 'exact'>,
 ): RawRoute[] {
   const countCall = counts.shared('v1')
@@ -145,9 +146,10 @@ export function v1Routes(
     asWhole('images/generations', models.whole.images),
     // Where clients send a picture to be made after.
     asWhole('images/edits', models.whole.images),
+    ...videoRoutes(models, { common, answering }),
     {
       ...common,
-      methods: ['GET', 'POST'],
+      methods: ['GET', 'POST', 'DELETE'],
       path: '/v1/*',
       handle: answering('*', () => Promise.reject(new ApiError('not_found'))),
     },

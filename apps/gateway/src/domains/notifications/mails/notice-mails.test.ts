@@ -6,6 +6,7 @@ import { BALANCE_LOW_TEXTS } from './balance-low-mail.ts'
 import { BUDGET_TEXTS } from './budget-mail.ts'
 import { CREDITS_ENDING_TEXTS, endingLine } from './credits-ending-mail.ts'
 import { DELETION_TEXTS } from './deletion-mail.ts'
+import { FILM_TEXTS } from './film-mail.ts'
 import { INSTANCE_TROUBLE_TEXTS } from './instance-trouble-mail.ts'
 import { KEY_ADDED_TEXTS } from './key-added-mail.ts'
 import { NEW_SIGN_IN_TEXTS } from './new-sign-in-mail.ts'
@@ -31,6 +32,8 @@ const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
   ['new sign-in', NEW_SIGN_IN_TEXTS, { at, address: '203.0.113.7', browser: 'Firefox, Linux' }],
   ['SSH key', KEY_ADDED_TEXTS, { at, what: 'ssh_key', name: 'laptop' }],
   ['registry credential', KEY_ADDED_TEXTS, { at, what: 'registry', name: 'laptop' }],
+  ['film that is ready', FILM_TEXTS, { at, outcome: 'ready', model: 'Wan' }],
+  ['film that failed', FILM_TEXTS, { at, outcome: 'failed', model: 'Wan' }],
   ['API key', KEY_ADDED_TEXTS, { at, what: 'api_key', name: 'laptop' }],
   [
     'receipt',

@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { embeddingCode, imageCode } from '@berth/contract/model-call-code'
 import { MODEL_TOOLS, type ModelTool, modelCode } from '@berth/contract/model-code'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { at, hostedModel } from './hosted-models.ts'
@@ -10,22 +13,40 @@ import type { TestGateway } from './start-gateway.ts'
 
 /** Making a Python takes so long, where none has the client. */
 const PYTHON_MS = 200_000
+/** Programs write here; it lies in the repository, where they find the client. */
+const CACHE = resolve(import.meta.dirname, '../../../node_modules/.cache/berth')
+/** A picture of one dot. */
+const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 let models: ModelGateway
 let gateway: TestGateway
 let server: ModelServerDouble
 let key: string
 let python: Awaited<ReturnType<typeof pythonWithOpenai>>
+let folder: string
 
 beforeAll(async () => {
   python = await pythonWithOpenai()
+  await mkdir(CACHE, { recursive: true })
+  folder = await mkdtemp(join(CACHE, 'code-'))
   models = await startModelGateway({
-    more: ({ server }) => [hostedModel('test/one', { servers: [at(server)] })],
+    more: ({ server }) => [
+      hostedModel('test/one', { servers: [at(server)] }),
+      hostedModel('test/painter', {
+        kind: 'image',
+        servers: [at(server)],
+        image_input: { count_max: 1, bytes_max: 100_000, types: ['image/png'] },
+      }),
+      hostedModel('test/vectors', { kind: 'embedding', servers: [at(server)] }),
+    ],
   })
   ;({ gateway, server } = models)
   key = (await models.customer()).key
 }, PYTHON_MS)
-afterAll(() => models.stop())
+afterAll(async () => {
+  await models?.stop()
+  await rm(folder, { recursive: true, force: true })
+})
 beforeEach(() => {
   server.asked.length = 0
   server.answer(says('Hello to you'))
@@ -40,7 +61,7 @@ async function runCode(tool: ModelTool, code: string, ownKey = key): Promise<str
   }
   const [program, args] = programs[tool]
   const env = { PATH: process.env.PATH, OPENAI_API_KEY: ownKey }
-  return (await promisify(execFile)(program, args, { env, cwd: import.meta.dirname })).stdout
+  return (await promisify(execFile)(program, args, { env, cwd: folder })).stdout
 }
 
 const facts = () => ({ url: `${gateway.origin}/v1`, model: 'test/one' })
@@ -80,6 +101,47 @@ describe.each(MODEL_TOOLS)('[B11] the %s that the console shows', tool => {
     expect(server.asked[0]?.body).toMatchObject({ messages, ...parameters })
   })
 
+  test('has pictures made as they were asked for, and keeps each in a file', async context => {
+    if (tool === 'python' && 'why' in python) context.skip(python.why)
+    server.answer(answers({ created: 1, data: [{ b64_json: DOT }, { b64_json: DOT }] }))
+    const told = { prompt: TRICKY, negativePrompt: `no ${TRICKY}`, count: 2, size: '512x256', seed: 90_414 }
+    const ran = await runCode(tool, imageCode(tool, { ...facts(), model: 'test/painter', ...told }))
+    expect(server.asked).toHaveLength(1)
+    expect(server.asked[0]?.body).toMatchObject({
+      ...{ prompt: TRICKY, negative_prompt: `no ${TRICKY}`, n: 2, size: '512x256', seed: 90_414 },
+    })
+    expect(await keptPicture(tool, ran)).toEqual([DOT, DOT])
+  })
+
+  test('has a picture made after the one that lies beside it', async context => {
+    if (tool === 'python' && 'why' in python) context.skip(python.why)
+    server.answer(answers({ created: 1, data: [{ b64_json: DOT }] }))
+    await writeFile(join(folder, 'picture.png'), Buffer.from(DOT, 'base64'))
+    const prompt = `@${TRICKY}`
+    const told = { prompt, negativePrompt: '<no', count: 1, seed: 7, hasPicture: true }
+    const ran = await runCode(tool, imageCode(tool, { ...facts(), model: 'test/painter', ...told }))
+    expect(server.asked.map(({ url }) => url)).toEqual(['/v1/images/edits'])
+    // A form has lines end as the network does.
+    const form = Buffer.from(server.asked[0]?.text ?? '', 'latin1')
+      .toString('utf8')
+      .replaceAll('\r\n', '\n')
+    for (const part of [prompt, '<no', 'name="seed"']) expect(form).toContain(part)
+    expect(await keptPicture(tool, ran)).toEqual([DOT])
+  })
+
+  test('prints the vector of a text', async context => {
+    if (tool === 'python' && 'why' in python) context.skip(python.why)
+    server.answer(
+      answers({
+        ...{ object: 'list', model: 'theirs', usage: { prompt_tokens: 3, total_tokens: 3 } },
+        data: [{ object: 'embedding', index: 0, embedding: [0.25, -0.5] }],
+      }),
+    )
+    const ran = await runCode(tool, embeddingCode(tool, { ...facts(), model: 'test/vectors', text: TRICKY }))
+    expect(server.asked[0]).toMatchObject({ url: '/v1/embeddings', body: { input: TRICKY } })
+    for (const number of ['0.25', '-0.5']) expect(ran).toContain(number)
+  })
+
   test('is refused without a key that is one', async context => {
     if (tool === 'python' && 'why' in python) context.skip(python.why)
     const ran = await runCode(tool, modelCode(tool, facts()), 'bk-none').catch(({ stderr }) => String(stderr))
@@ -87,3 +149,21 @@ describe.each(MODEL_TOOLS)('[B11] the %s that the console shows', tool => {
     expect(server.asked).toEqual([])
   })
 })
+
+/** Answers with JSON. */
+const answers =
+  (body: object): Parameters<ModelServerDouble['answer']>[0] =>
+  response => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(body))
+  }
+
+/** The pictures that a program has kept, in base64: those whose names it said, or those of its answer. */
+async function keptPicture(tool: ModelTool, said: string): Promise<unknown[]> {
+  if (tool === 'curl') {
+    const { data } = JSON.parse(await readFile(join(folder, 'images.json'), 'utf8'))
+    return data.map((one: { b64_json: string }) => one.b64_json)
+  }
+  const names = said.trim().split(/\s+/)
+  return Promise.all(names.map(name => readFile(join(folder, name), 'base64')))
+}

@@ -1,3 +1,5 @@
+import { lines, quoted, shellWord, singleQuoted } from './code-text.ts'
+
 /** What a call of a model is shown for; each with what customers run (B11). */
 export const MODEL_TOOLS = ['curl', 'python', 'javascript'] as const
 export type ModelTool = (typeof MODEL_TOOLS)[number]
@@ -37,15 +39,6 @@ const KNOWN_PARAMETERS: readonly string[] = [
 export function modelCode(tool: ModelTool, facts: ModelFacts): string {
   return CODE[tool]({ messages: [{ role: 'user', content: GREETING }], parameters: {}, ...facts })
 }
-
-const lines = (...all: (string | readonly string[])[]) => all.flat().join('\n')
-/** As JSON, Python and JavaScript all read it. */
-const quoted = (text: string) => JSON.stringify(text)
-/** As JavaScript is written here. */
-const singleQuoted = (text: string) =>
-  `'${quoted(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
-/** A word of a shell, in which nothing means anything. */
-const shellWord = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 
 const CODE: Record<ModelTool, (facts: Required<ModelFacts>) => string> = {
   curl: ({ url, model, messages, parameters }) =>

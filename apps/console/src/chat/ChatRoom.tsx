@@ -5,6 +5,7 @@ import type { TFunction } from 'i18next'
 import { type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { lazyPart } from '../app/lazy-part.ts'
+import { MissingModels } from '../models/MissingModels.tsx'
 import { ModelsBar } from '../models/ModelsBar.tsx'
 import { createAnswerReader } from '../ui/markdown/answer-reader.ts'
 import classes from './ChatRoom.module.css'
@@ -77,6 +78,7 @@ export function ChatRoom({ room, title, models, most, empty, note, children }: C
       <div className={classes.room}>
         <h1 className="said">{title}</h1>
         <div className={classes.main} ref={box}>
+          <MissingModels missing={room.missing} chosen={chosen} />
           <div className={classes.heads}>
             <div className={classes.columns}>
               {columns.map(model => (

@@ -65,6 +65,15 @@ async function open({
   }
 }
 
+test('a model of the address that is not here is said, with the one that stands in its place', async () => {
+  const { page } = await open({ at: '?model=gone%2Fmodel,small' })
+  const note = await screen.findByText('There is no model gone/model here; Small is chosen instead.')
+  const way = within(note.parentElement as HTMLElement).getByRole('link', { name: 'See all models' })
+  expect(way.getAttribute('href')).toBe('/model-endpoints')
+  await act(async () => page.go('?model=small'))
+  await waitFor(() => expect(screen.queryByText(/There is no model/)).toBeNull())
+})
+
 describe('writing to models', () => {
   test('Enter sends; with Shift it breaks the line, and it sends no word that an input method still makes', async () => {
     const { type, press, asked } = await open()

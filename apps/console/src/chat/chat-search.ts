@@ -28,3 +28,13 @@ export function chosenModels<One extends { id: string }>(
   const found = ids.flatMap(id => models.find(one => one.id === id) ?? []).slice(0, most)
   return found.length > 0 ? found : models.slice(0, 1)
 }
+
+/**
+ * The ids that an address names and that no model has: they are said, rather than left out in silence.
+ * @param named As the address has them.
+ * @param models Those that there are.
+ */
+export function missingModels(named: string, models: readonly { id: string }[]): readonly string[] {
+  const ids = [...new Set(named.split(','))]
+  return ids.filter(id => id !== '' && !models.some(one => one.id === id))
+}

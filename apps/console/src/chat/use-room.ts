@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { usePageSearch } from '../app/search.ts'
 import { useSession } from '../app/session/session.ts'
 import { useOffFor } from '../app/session/use-off-for.ts'
-import { chatSearch, chosenModels } from './chat-search.ts'
+import { chatSearch, chosenModels, missingModels } from './chat-search.ts'
 import { type Asking, isAnswering } from './conversation.ts'
 import { parametersOf, useDraft } from './draft.ts'
 import { countedMessages, estimateOf } from './estimate.ts'
@@ -24,6 +24,7 @@ interface RoomOptions {
 export function useRoom({ name, models, most }: RoomOptions) {
   const [search, setSearch] = usePageSearch(chatSearch)
   const chosen = useMemo(() => chosenModels(search.model, models, most), [search.model, models, most])
+  const missing = useMemo(() => missingModels(search.model, models), [search.model, models])
   const [draft, changeDraft] = useDraft(name)
   const { conversation, turns, replaced } = useConversation()
   const { user } = useSession()
@@ -54,7 +55,7 @@ export function useRoom({ name, models, most }: RoomOptions) {
   )
 
   return {
-    ...{ chosen, draft, changeDraft, turns, replaced, isBusy, again, edit, asksSignIn },
+    ...{ chosen, missing, draft, changeDraft, turns, replaced, isBusy, again, edit, asksSignIn },
     stop: conversation.stop,
     clear: conversation.clear,
     forget: conversation.forget,

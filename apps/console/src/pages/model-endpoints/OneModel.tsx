@@ -17,6 +17,7 @@ import { EmptyState } from '../../ui/EmptyState.tsx'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
 import { ModelFacts } from './ModelFacts.tsx'
 import classes from './OneModel.module.css'
+import { ProgramCode } from './ProgramCode.tsx'
 
 // Forms, answers and their Markdown are for those who try it.
 const Playground = lazyPart(() => import('./Playground.tsx').then(module => module.Playground))
@@ -50,7 +51,8 @@ function Overview({ model }: { model: Model }) {
           </Playground>
         </Suspense>
       ) : (
-        <div className={classes.facts}>
+        <div className={classes.layout}>
+          <ProgramCode model={model} />
           <ModelFacts model={model} />
         </div>
       )}

@@ -118,6 +118,7 @@ describe('the page of a model', () => {
     expect(await screen.findByRole('heading', { level: 1, name: 'SD' })).toBeTruthy()
     expect(screen.getByText('$0.012 /image')).toBeTruthy()
     expect(screen.queryByRole('textbox', { name: 'Prompt' })).toBeNull()
+    expect(code().textContent).toContain('/v1/images/generations')
     await page.go('?model=none')
     expect(await screen.findByText('There is no such model')).toBeTruthy()
   })

@@ -19,6 +19,7 @@ import type instance from '../../public/locales/en/instance.json'
 import type instances from '../../public/locales/en/instances.json'
 import type invoices from '../../public/locales/en/invoices.json'
 import type keys from '../../public/locales/en/keys.json'
+import type making from '../../public/locales/en/making.json'
 import type methods from '../../public/locales/en/methods.json'
 import type models from '../../public/locales/en/models.json'
 import type offers from '../../public/locales/en/offers.json'
@@ -56,6 +57,7 @@ declare module 'i18next' {
       instance: typeof instance
       instances: typeof instances
       invoices: typeof invoices
+      making: typeof making
       methods: typeof methods
       models: typeof models
       keys: typeof keys

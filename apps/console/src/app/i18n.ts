@@ -36,6 +36,7 @@ export type Namespace =
   | 'instance'
   | 'instances'
   | 'invoices'
+  | 'making'
   | 'methods'
   | 'models'
   | 'keys'

@@ -117,6 +117,12 @@ export const PAGES = [
     load: () => import('../pages/multi-modal/MultiModalPage.tsx'),
   },
   {
+    path: '/image-model',
+    access: 'public',
+    namespaces: ['making', 'models', 'chat'],
+    load: () => import('../pages/image-model/ImageModelPage.tsx'),
+  },
+  {
     path: '/community-image',
     access: 'public',
     namespaces: ['images'],

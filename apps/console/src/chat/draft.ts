@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'react'
 import * as z from 'zod'
+import { useTabDraft } from '../ui/use-tab-draft.ts'
 import { PARAMETERS, type ParameterName, type Parameters, USUAL } from './parameters.ts'
 
 const TEXT_CHARS_MAX = 200_000
@@ -33,24 +33,7 @@ const EMPTY: Draft = { text: '', system: '', shared: USUAL, own: null }
  * @returns It, and what changes some of it.
  */
 export function useDraft(name: string): readonly [Draft, (change: Partial<Draft>) => void] {
-  const key = `berth.${name}.draft`
-  const [draft, setDraft] = useState(() => readDraft(key))
-  useEffect(() => {
-    try {
-      sessionStorage.setItem(key, JSON.stringify(draft))
-    } catch {
-      // Without storage it lasts as long as the page.
-    }
-  }, [key, draft])
-  return [draft, change => setDraft(before => ({ ...before, ...change }))]
-}
-
-function readDraft(key: string): Draft {
-  try {
-    return draftSchema.catch(EMPTY).parse(JSON.parse(sessionStorage.getItem(key) ?? 'null'))
-  } catch {
-    return EMPTY
-  }
+  return useTabDraft(name, draftSchema, EMPTY)
 }
 
 /** The parameters that a model is sent. */

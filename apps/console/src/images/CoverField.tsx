@@ -4,12 +4,13 @@ import { uploadCover } from '@berth/contract/own-images'
 import { Button } from '@mantine/core'
 import type { GetInputPropsReturnType } from '@mantine/form'
 import { IconPhoto } from '@tabler/icons-react'
-import { useEffect, useId, useRef, useState } from 'react'
+import { useId, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useOffFor } from '../app/session/use-off-for.ts'
 import { bytesText } from '../ui/bytes.ts'
 import { LinkButton } from '../ui/LinkButton.tsx'
 import { useDrop } from '../ui/use-drop.ts'
+import { usePasted } from '../ui/use-pasted.ts'
 import classes from './CoverField.module.css'
 import sheet from './ImageSheet.module.css'
 import { useCoverAddress } from './use-cover-address.ts'
@@ -127,27 +128,4 @@ function Preview({ cover }: { cover: string }) {
       <figcaption className={sheet.note}>{loaded.address === address && loaded.text}</figcaption>
     </figure>
   )
-}
-
-/** Takes a file that is pasted while nobody types: into a text it would be somebody else's. */
-function usePasted(take: (file: File) => void): void {
-  const latest = useRef(take)
-  useEffect(() => {
-    latest.current = take
-  })
-  useEffect(() => {
-    const onPaste = (event: ClipboardEvent) => {
-      const [file] = event.clipboardData?.files ?? []
-      if (!file || isTyping(event.target)) return
-      event.preventDefault()
-      latest.current(file)
-    }
-    document.addEventListener('paste', onPaste)
-    return () => document.removeEventListener('paste', onPaste)
-  }, [])
-}
-
-function isTyping(target: EventTarget | null): boolean {
-  const field = target instanceof Element && target.closest('input, textarea, [contenteditable]')
-  return field instanceof Element && field.getAttribute('type') !== 'checkbox'
 }

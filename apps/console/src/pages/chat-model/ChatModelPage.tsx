@@ -1,22 +1,26 @@
 import { CHAT_KINDS, type Model } from '@berth/contract/models'
 import { useTranslation } from 'react-i18next'
-import { ChatModels } from '../../chat/ChatModels.tsx'
 import { ChatRoom } from '../../chat/ChatRoom.tsx'
 import { Composer } from '../../chat/Composer.tsx'
 import { SIDE_BY_SIDE_MAX } from '../../chat/chat-search.ts'
 import { PriceBefore } from '../../chat/PriceBefore.tsx'
 import { Starters } from '../../chat/Starters.tsx'
 import { useRoom } from '../../chat/use-room.ts'
+import { ModelsOfKinds } from '../../models/ModelsOfKinds.tsx'
 
-export { prefetchModels as prefetch } from '../../chat/ChatModels.tsx'
+export { prefetchModels as prefetch } from '../../models/ModelsOfKinds.tsx'
 
 /** Chat with hosted models, one or several side by side (R2.3, B11). */
 export function Page() {
   const { t } = useTranslation('chat')
   return (
-    <ChatModels kinds={CHAT_KINDS} title={t('title.chat')} none={t('none.chat')}>
+    <ModelsOfKinds
+      kinds={CHAT_KINDS}
+      title={t('title.chat')}
+      none={{ title: t('none.title'), hint: t('none.chat') }}
+    >
       {models => <Talk models={models} />}
-    </ChatModels>
+    </ModelsOfKinds>
   )
 }
 

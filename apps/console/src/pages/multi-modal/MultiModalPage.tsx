@@ -1,6 +1,5 @@
 import type { Model } from '@berth/contract/models'
 import { useTranslation } from 'react-i18next'
-import { ChatModels } from '../../chat/ChatModels.tsx'
 import { ChatRoom } from '../../chat/ChatRoom.tsx'
 import { Composer } from '../../chat/Composer.tsx'
 import { PictureButton } from '../../chat/PictureButton.tsx'
@@ -9,6 +8,7 @@ import { PriceBefore } from '../../chat/PriceBefore.tsx'
 import { type PictureLimits, typeNames } from '../../chat/picture-check.ts'
 import { usePictures } from '../../chat/use-pictures.ts'
 import { useRoom } from '../../chat/use-room.ts'
+import { ModelsOfKinds } from '../../models/ModelsOfKinds.tsx'
 import { bytesText } from '../../ui/bytes.ts'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { useDrop } from '../../ui/use-drop.ts'
@@ -19,15 +19,19 @@ const NO_PICTURES: PictureLimits = { count_max: 0, bytes_max: 0, types: [] }
 
 const KINDS = ['multimodal'] as const
 
-export { prefetchModels as prefetch } from '../../chat/ChatModels.tsx'
+export { prefetchModels as prefetch } from '../../models/ModelsOfKinds.tsx'
 
 /** Chat with a model that is shown pictures (R2.4, R2.29, R5.10). */
 export function Page() {
   const { t } = useTranslation('chat')
   return (
-    <ChatModels kinds={KINDS} title={t('title.multimodal')} none={t('none.multimodal')}>
+    <ModelsOfKinds
+      kinds={KINDS}
+      title={t('title.multimodal')}
+      none={{ title: t('none.title'), hint: t('none.multimodal') }}
+    >
       {models => <Talk models={models} />}
-    </ChatModels>
+    </ModelsOfKinds>
   )
 }
 

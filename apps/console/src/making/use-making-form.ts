@@ -1,0 +1,51 @@
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import type * as z from 'zod'
+import { useSession } from '../app/session/session.ts'
+import { useContractForm } from '../ui/use-contract-form.ts'
+import { type MakingDraft, useMakingDraft } from './making-draft.ts'
+
+interface MakingFormOptions<Body> {
+  /** Of the page, under which what was typed is kept. */
+  name: string
+  /** What the call takes, with what the form holds put into its words first. */
+  schema: z.ZodType<Body>
+  /** Sends it, with `silent` set. */
+  onSubmit: (body: Body) => Promise<unknown>
+}
+
+/**
+ * The form of a page that makes something. What is typed outlasts leaving, a reload and signing in, which a guest is asked to
+ * do once there is nothing wrong with what they typed.
+ */
+export function useMakingForm<Body>({ name, schema, onSubmit }: MakingFormOptions<Body>) {
+  const { user } = useSession()
+  const [draft, keepDraft] = useMakingDraft(name)
+  const [asksSignIn, setAsksSignIn] = useState(false)
+  const [sending, setSending] = useState(0)
+  const { form, submit, check, busy, failure } = useContractForm<MakingDraft, Body>({
+    // What comes in is whatever the form holds: a schema of the contract says so of nothing.
+    schema: schema as z.ZodType<Body, MakingDraft>,
+    initialValues: draft,
+    onSubmit,
+  })
+  const { values } = form
+  const keep = useRef(keepDraft)
+  useEffect(() => keep.current(values), [values])
+  return {
+    ...{ values, busy, failure, asksSignIn },
+    errors: form.errors,
+    isGuest: user === null,
+    /** Pictures are on their way. */
+    isSending: sending > 0,
+    onSending: (isSending: boolean) => setSending(count => Math.max(0, count + (isSending ? 1 : -1))),
+    change: (part: Partial<MakingDraft>) => form.setValues(part),
+    askSignIn: () => setAsksSignIn(true),
+    endSignIn: () => setAsksSignIn(false),
+    submit(event: FormEvent<HTMLFormElement>) {
+      if (user !== null) return submit(event)
+      event.preventDefault()
+      if (check(event.currentTarget) !== null) setAsksSignIn(true)
+    },
+  }
+}
+export type MakingForm = ReturnType<typeof useMakingForm>

@@ -1,0 +1,170 @@
+import {
+  type Creation,
+  type CreationFile,
+  type CreationItem,
+  deleteCreation,
+  stopCreation,
+} from '@berth/contract/creations'
+import { imageCode } from '@berth/contract/model-call-code'
+import type { Model } from '@berth/contract/models'
+import { Button } from '@mantine/core'
+import { IconCode, IconPlayerStop, IconRefresh, IconTrash } from '@tabler/icons-react'
+import { Suspense, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { told, useChange } from '../../api/use-change.ts'
+import { lazyPart } from '../../app/lazy-part.ts'
+import { ActionMenu } from '../../lists/ActionMenu.tsx'
+import { isOpenRun, useRunNow } from '../../making/creation-queries.ts'
+import { sizeText } from '../../making/picture-sizes.ts'
+import { useTook } from '../../making/use-took.ts'
+import { useFormat } from '../../ui/format.ts'
+import { ImageTile } from './ImageTile.tsx'
+import classes from './RunView.module.css'
+
+const RunCode = lazyPart(() => import('../../making/RunCode.tsx').then(module => module.RunCode))
+const ConfirmDialog = lazyPart(() =>
+  import('../../ui/ConfirmDialog.tsx').then(module => module.ConfirmDialog),
+)
+
+interface RunViewProps {
+  /** As the list has it. */
+  listed: Creation
+  /** Undefined where it is not hosted any more. */
+  model: Model | undefined
+  currency: string
+  onReuse: (run: Creation, item?: CreationItem) => void
+  onStartFrom: (item: CreationItem, file: CreationFile) => void
+}
+
+/** A run: its prompt, what came of it and what that cost, and its pictures; each keeps its place, also where it was not made. */
+export function RunView({ listed, model, currency, onReuse, onStartFrom }: RunViewProps) {
+  const { t } = useTranslation('making')
+  const run = useRunNow(listed)
+  const [asked, setAsked] = useState<'code' | 'delete' | null>(null)
+  const stop = useChange(stopCreation)
+  const remove = useChange(deleteCreation)
+  const params = { id: run.id }
+  return (
+    <article className={classes.run} aria-label={run.prompt}>
+      <header className={classes.head}>
+        <div className={classes.about}>
+          <h2 className={classes.prompt} title={run.prompt}>
+            {run.prompt}
+          </h2>
+          <RunLine run={run} currency={currency} />
+        </div>
+        <div className={classes.ways}>
+          {isOpenRun(run) && (
+            <Button
+              variant="default"
+              size="xs"
+              loading={stop.busy}
+              leftSection={<IconPlayerStop size={14} stroke={1.8} />}
+              onClick={() => void stop.send({ params }).catch(told)}
+            >
+              {t('run.stop')}
+            </Button>
+          )}
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<IconRefresh size={14} stroke={1.8} />}
+            onClick={() => onReuse(run)}
+          >
+            {t('run.reuse')}
+          </Button>
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<IconCode size={14} stroke={1.8} />}
+            onClick={() => setAsked('code')}
+          >
+            {t('run.code')}
+          </Button>
+          <ActionMenu
+            label={t('run.more')}
+            items={() => [
+              {
+                action: 'delete' as const,
+                label: t('run.delete'),
+                icon: IconTrash,
+                reason: null,
+                danger: true,
+              },
+            ]}
+            onAsk={() => setAsked('delete')}
+          />
+        </div>
+      </header>
+      <ul className={classes.tiles}>
+        {run.items.map(item => (
+          <ImageTile
+            key={item.id}
+            {...{ run, item, model, currency }}
+            onReuse={() => onReuse(run, item)}
+            onStartFrom={file => onStartFrom(item, file)}
+          />
+        ))}
+      </ul>
+      <Suspense>
+        {asked === 'code' && (
+          <RunCode
+            codeOf={(tool, url) => imageCode(tool, { url, ...factsOf(run) })}
+            hasPicture={run.image !== null}
+            onClose={() => setAsked(null)}
+          />
+        )}
+        {asked === 'delete' && (
+          <ConfirmDialog
+            opened
+            danger
+            title={t('run.delete_title')}
+            confirmLabel={t('run.delete')}
+            onConfirm={() => remove.send({ params })}
+            onClose={() => setAsked(null)}
+          >
+            {t('run.delete_text', { count: run.items.length })}
+          </ConfirmDialog>
+        )}
+      </Suspense>
+    </article>
+  )
+}
+
+/** When, by what, how large, how many in what time, and what that cost. */
+function RunLine({ run, currency }: { run: Creation; currency: string }) {
+  const { t } = useTranslation('making')
+  const format = useFormat()
+  const took = useTook()
+  const { items, model_name, size, created_at, cost_micro } = run
+  const made = items.filter(({ status }) => status === 'saved').length
+  const span = took(created_at, items)
+  const facts = [
+    format.moment(created_at),
+    model_name,
+    sizeText(size),
+    span === null
+      ? t('run.making', { made, count: items.length })
+      : made === items.length
+        ? t('run.made', { count: made, took: span })
+        : t('run.made_of', { made, count: items.length, took: span }),
+  ]
+  return (
+    <p className={classes.line} role="status">
+      {facts.join(' · ')} ·{' '}
+      <strong>{t('run.charged', { amount: format.exactMoney(cost_micro, currency) })}</strong>
+    </p>
+  )
+}
+
+function factsOf({ model_id, prompt, negative_prompt, count, size, seed, image }: Creation) {
+  return {
+    model: model_id,
+    prompt,
+    negativePrompt: negative_prompt,
+    count,
+    size,
+    seed,
+    hasPicture: image !== null,
+  }
+}

@@ -123,6 +123,12 @@ export const PAGES = [
     load: () => import('../pages/image-model/ImageModelPage.tsx'),
   },
   {
+    path: '/video-model',
+    access: 'user',
+    namespaces: ['making', 'models', 'chat'],
+    load: () => import('../pages/video-model/VideoModelPage.tsx'),
+  },
+  {
     path: '/community-image',
     access: 'public',
     namespaces: ['images'],

@@ -8,6 +8,7 @@ import { useSession } from '../session/session.ts'
 import { wayToSignIn } from '../way-to-sign-in.ts'
 import { AvatarMenu } from './AvatarMenu.tsx'
 import { BalanceChip } from './BalanceChip.tsx'
+import { FilmChip } from './FilmChip.tsx'
 import classes from './Header.module.css'
 import { Keys } from './Keys.tsx'
 import { LanguageChoice } from './LanguageChoice.tsx'
@@ -55,6 +56,7 @@ export function Header({ brand, docsUrl, commands }: HeaderProps) {
       <div className={classes.end}>
         {user ? (
           <>
+            <FilmChip />
             <BalanceChip />
             <AvatarMenu user={user} docsUrl={docsUrl} commands={commands} />
           </>

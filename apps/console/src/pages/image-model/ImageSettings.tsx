@@ -1,10 +1,9 @@
 import { CREATION_PICTURES_MAX } from '@berth/contract/limits'
 import type { Model } from '@berth/contract/models'
-import { TextInput } from '@mantine/core'
 import { useRef } from 'react'
 import { useTranslation } from 'react-i18next'
-import { FieldLabel } from '../../making/FieldLabel.tsx'
 import fields from '../../making/Fields.module.css'
+import { LeaveOutField } from '../../making/LeaveOutField.tsx'
 import { ModelAbout } from '../../making/ModelAbout.tsx'
 import { ModelField } from '../../making/ModelField.tsx'
 import { fittingSize } from '../../making/making-draft.ts'
@@ -52,13 +51,10 @@ export function ImageSettings({ form, models, chosen, choose, count }: ImageSett
         onChange={prompt => change({ prompt })}
         onFiles={chosen.image_input ? ([file]) => takePasted(file) : undefined}
       />
-      <TextInput
-        label={<FieldLabel name={t('fields.leave_out')} second={t('fields.leave_out_second')} />}
-        data-path="negative_prompt"
-        autoComplete="off"
+      <LeaveOutField
         value={values.negative_prompt}
         error={errors.negative_prompt}
-        onChange={event => change({ negative_prompt: event.currentTarget.value })}
+        onChange={negative_prompt => change({ negative_prompt })}
       />
       <SizeField
         value={fittingSize(values.size, chosen.sizes)}

@@ -1,5 +1,5 @@
 import type { ModelFigures } from '@berth/contract/model-figures'
-import { CHAT_KINDS, type Model } from '@berth/contract/models'
+import type { Model } from '@berth/contract/models'
 import { useNavigate } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -20,6 +20,14 @@ const LOW_BELOW_PERMILLE = 990
 function isLow({ answered_permille }: ModelFigures): boolean {
   return answered_permille !== null && answered_permille < LOW_BELOW_PERMILLE
 }
+
+/** Where a model is tried: those that answer in words on their own page, the others where their work is seen. */
+const TRIED_ON = {
+  chat: '/model-endpoints',
+  multimodal: '/model-endpoints',
+  image: '/image-model',
+  video: '/video-model',
+} as const
 
 /** What is not known is said, and never drawn as nothing. */
 function NotMeasured() {
@@ -128,13 +136,13 @@ export function useModelColumns(): readonly Column<Model>[] {
         said: t('columns.try'),
         align: 'end',
         width: '7.5rem',
-        // What makes pictures or vectors has nothing to be tried with on its page; its name leads there.
+        // Vectors are tried by programs, which its page shows; its name leads there.
         cell: ({ id, name, kind }) =>
-          CHAT_KINDS.includes(kind) && (
+          kind !== 'embedding' && (
             <RowButton
               data-row-target
               aria-label={t('try_of', { name })}
-              onClick={() => void navigate({ to: '/model-endpoints', search: searchOf({ model: id }) })}
+              onClick={() => void navigate({ to: TRIED_ON[kind], search: searchOf({ model: id }) })}
             >
               {t('try')}
             </RowButton>

@@ -60,7 +60,10 @@ export function paymentRawRoutes(
         const embedded = payments.find(({ name }) => name === platform)?.embedded
         if (!embedded) throw new ApiError('not_found')
         const form = new URLSearchParams(body.toString('utf8'))
-        const { status, html } = await embedded.page({ method, token, form, language })
+        const { status, html } = await embedded.page({
+          method: method === 'POST' ? 'POST' : 'GET',
+          ...{ token, form, language },
+        })
         return { status, headers: { ...PAGE_HEADERS, 'content-language': language }, body: html }
       },
     },

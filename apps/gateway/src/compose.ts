@@ -216,6 +216,8 @@ const PURGE_MS = 3_600_000
 const UNPAID_LOOK_MS = 600_000
 /** What machines send is noted as often. */
 const TRAFFIC_LOOK_MS = 60_000
+/** Of whoever is suspended at once, nothing is to run much longer. */
+const SUSPENDED_LOOK_MS = 10_000
 /** Whoever has paid waits for what is to start again. */
 const RESUME_LOOK_MS = 10_000
 /** Running calls have this long to end; then they are cut. */
@@ -565,6 +567,13 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     log,
     run: instances.resumeStopped,
   })
+  const suspended = createLoop({
+    name: 'instances.suspended',
+    pauseMs: SUSPENDED_LOOK_MS,
+    lease: { ...base, owner: parts.gatewayId },
+    log,
+    run: instances.stopSuspended,
+  })
   const purging = createLoop({
     name: 'purge',
     pauseMs: PURGE_MS,
@@ -702,6 +711,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       traffic.start()
       models.start()
       resuming.start()
+      suspended.start()
       await watches.start()
       await volumes.start()
       await images.start()
@@ -729,6 +739,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
         traffic.stop(),
         models.stop(),
         resuming.stop(),
+        suspended.stop(),
         watches.stop(),
         volumes.stop(),
         images.stop(),

@@ -39,6 +39,8 @@ export const ERRORS = {
   // Accounts.
   login_required: rule(401, 'change'),
   login_expired: rule(401, 'change'),
+  // The operator keeps them out.
+  account_suspended: rule(403, 'change'),
   sign_out_first: rule(200, 'change'),
   recent_sign_in_required: rule(403, 'change'),
   sign_in_code_wait: rule(200, 'retry'),

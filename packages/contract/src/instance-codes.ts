@@ -58,6 +58,7 @@ export const INSTANCE_EVENT_CODES = [
   'public_ip_unpaid',
   'started_after_topup',
   'resume_changed',
+  'stopped_by_operator',
 ] as const
 export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
 
@@ -101,6 +102,7 @@ export const INSTANCE_REASON_CODES = [
   'stopped_too_long',
   'budget_reached',
   'unpaid',
+  'stopped_by_operator',
 ] as const
 export type InstanceReasonCode = (typeof INSTANCE_REASON_CODES)[number]
 

@@ -1,8 +1,8 @@
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { type Command, looking } from './line/command.ts'
 import { completionScript, PROGRAM, SHELLS } from './line/completion.ts'
 
-const OPERATOR = fileURLToPath(new URL('operator.ts', import.meta.url))
+const OPERATOR = join(import.meta.dirname, 'operator.ts')
 
 /**
  * Scripts for shells.

@@ -1,17 +1,22 @@
-import { composeGateway, type Gateway } from '../compose.ts'
+import { composeGateway } from '../compose.ts'
 import { gatewayParts, readCatalogue } from '../gateway-parts.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Config } from '../platform/config/config.ts'
 import { embeddedUrlOf } from '../platform/database/embedded/embedded-postgres.ts'
 import { openDatabase } from '../platform/database/open-database.ts'
 import { systemIds } from '../platform/ids.ts'
-import { openOwnSecrets, openSecrets } from '../platform/installation/open-secrets.ts'
+import {
+  createInstallationSecrets,
+  openOwnSecrets,
+  openSecrets,
+} from '../platform/installation/open-secrets.ts'
 import { createLog } from '../platform/log.ts'
+import type { Operated } from './operated.ts'
 
 /** The domains on the installation's database, of a gateway that neither listens nor runs any loop. */
 export async function openInstallation(
   config: Config,
-): Promise<{ gateway: Gateway; close(): Promise<void> }> {
+): Promise<{ operated: Operated; close(): Promise<void> }> {
   const log = createLog({ level: 'warn', pretty: process.stderr.isTTY === true })
   const folder = openOwnSecrets(config)
   const url = config.databaseUrl ?? embeddedUrlOf(config.dataDir, folder?.databasePassword ?? '')
@@ -27,7 +32,13 @@ export async function openInstallation(
       engines: [],
     })
     await gateway.openJobs()
-    return { gateway, close: database.close }
+    return {
+      operated: { ...gateway, keys: createInstallationSecrets({ ...base, config, folder, database }) },
+      async close() {
+        await gateway.audit.stop()
+        await database.close()
+      },
+    }
   } catch (error) {
     await database.close()
     throw error

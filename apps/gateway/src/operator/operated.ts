@@ -1,4 +1,8 @@
 import type { Gateway } from '../compose.ts'
+import type { KeptSecrets } from '../platform/installation/kept-secrets.ts'
 
 /** What the command line does its work by: the domains of an installation, none of whose loops runs here. */
-export type Operated = Pick<Gateway, 'audit' | 'billing' | 'identity' | 'images'>
+export type Operated = Pick<Gateway, 'audit' | 'billing' | 'identity' | 'images' | 'instances'> & {
+  /** Keys of tokens. */
+  keys: Pick<KeptSecrets, 'listTokenKeys' | 'replaceTokenKey'>
+}

@@ -32,7 +32,7 @@ async function main(args: string[]): Promise<Exit> {
     },
     async installation() {
       opened.installation ??= open()
-      return (await opened.installation).gateway
+      return (await opened.installation).operated
     },
   }
   const who = `${userInfo().username}@${hostname()}`

@@ -12,4 +12,6 @@ export const customer = pgTable('customer', {
   suspendedAt: moment('suspended_at'),
   /** Why, for operators alone; null while it is not. */
   suspendedReason: text('suspended_reason'),
+  /** When what runs is stopped of who is suspended; null once that is done, and while nobody is. */
+  machinesUntil: moment('machines_until'),
 })

@@ -21,6 +21,7 @@ import type { AccountKeeper } from './accounts/account-keeper.ts'
 import { createAccounts } from './accounts/accounts.ts'
 import { type FindAddressee, findDisplayName, findNamed, findRecipient } from './accounts/accounts-store.ts'
 import { createApplication } from './accounts/application.ts'
+import { createCustomerDesk } from './accounts/customer-desk.ts'
 import { createCaptcha } from './captcha/captcha.ts'
 import { createEmbedded } from './embedded/embedded.ts'
 import { createEmbeddedPasswordProof } from './embedded/embedded-password-proof.ts'
@@ -132,7 +133,8 @@ export function createIdentity(deps: {
   const deletion = createAccountDeletion({ ...deps, proof, sessions, guardMails })
   const signIn = createSignIn({ ...deps, checkPassword, throttle, captcha, links, sessions, tokens, pause })
   const visits = createProviderVisits(deps)
-  const kept = keeper.calls({ visits, signIn, captcha, remove: deletion.remove })
+  const kept = keeper.calls({ visits, signIn, captcha, remove: deletion.remove, erase: deletion.erase })
+  const desk = createCustomerDesk({ ...deps, sessions, guardMails })
 
   return {
     ...kept,
@@ -216,6 +218,12 @@ export function createIdentity(deps: {
 
     /** The id of the customer whom an operator names by address, account number or id; null for nobody. */
     customerNamed: (named: string): Promise<string | null> => findNamed(db, named),
+
+    /** What operators do with accounts. */
+    desk,
+
+    /** Says whether an account could be erased, by throwing what `eraseAccount` would. */
+    requireErasable: deletion.requireErasable,
 
     /** What an account is called on pages; null where it is gone. */
     displayNameOf: (userId: string) => findDisplayName(db, userId),

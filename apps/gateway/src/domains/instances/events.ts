@@ -8,7 +8,14 @@ export const instancesInTrouble = defineEvent(
   z.object({
     userId: z.uuid(),
     at: z.iso.datetime(),
-    cause: z.enum(['error', 'exited', 'balance_used_up', 'spend_limit_reached', 'budget_reached']),
+    cause: z.enum([
+      'error',
+      'exited',
+      'balance_used_up',
+      'spend_limit_reached',
+      'budget_reached',
+      'stopped_by_operator',
+    ]),
     instances: z.array(z.object({ id: z.string(), name: z.string() })).min(1),
   }),
 )

@@ -10,6 +10,7 @@ import type { Ids } from '../../platform/ids.ts'
 import type { Sealer } from '../../platform/sealer.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { Budgets } from '../budgets/budgets.ts'
+import { machinesDue } from '../customers/customers.ts'
 import type { Fleet, WhereAsked } from '../fleet/fleet.ts'
 import { accountDeleted } from '../identity/events.ts'
 import type { Images } from '../images/images.ts'
@@ -209,6 +210,15 @@ export function createInstances(deps: InstancesDeps) {
       for (const id of stopped) reconciler.kick(id)
       return stopped
     },
+    /** Stops what runs of suspended customers whose time has come (R6.5). */
+    async stopSuspended(signal?: AbortSignal): Promise<void> {
+      for (const userId of await machinesDue(db, deps.clock.now())) {
+        if (signal?.aborted) return
+        for (const id of await actions.stopForSuspension(deps, userId)) reconciler.kick(id)
+      }
+    },
+    /** Stops instances because the operator wants it; customers start them again. @returns Ids of those that ran. */
+    stopByOperator: (which: { userId: string; ids: string[] }) => actions.stopByOperator(deps, which),
     /**
      * Starts those again that stopped for an empty balance, where their customers asked for it and money has come (B4).
      * @returns Their ids.

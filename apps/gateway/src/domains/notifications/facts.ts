@@ -21,7 +21,13 @@ export type ReadRecipient = (userId: string) => Promise<Recipient | null>
 export type KeyKind = 'ssh_key' | 'registry' | 'api_key'
 
 /** Why an instance does not run though its customer wanted it to. */
-export type TroubleCause = 'error' | 'exited' | 'balance_used_up' | 'spend_limit_reached' | 'budget_reached'
+export type TroubleCause =
+  | 'error'
+  | 'exited'
+  | 'balance_used_up'
+  | 'spend_limit_reached'
+  | 'budget_reached'
+  | 'stopped_by_operator'
 
 /*
  * What the mail queue keeps of each mail: facts of the moment, as JSON. Moments are ISO 8601.

@@ -41,6 +41,8 @@ const BY_CODE: Partial<Record<ErrorCode, FailedDeploy>> = {
   kind_not_supported: { is: 'refused' },
   // Its row goes with the account.
   login_expired: { is: 'over' },
+  // It may be let in again, and its watch waits until then.
+  account_suspended: { is: 'passing', because: 'away' },
 }
 
 /** Rules of a field that are broken for now, by somebody else than who has filled it in. */

@@ -103,13 +103,17 @@ function commandOf(verbs: Command[], noun: string, verb: string): Command {
   )
 }
 
+/** Commands that an odd option's refusal names. */
+const HAVING_SHOWN_MAX = 8
+
 /** An option that the command does not have says which ones do. */
 function refuseOdd(commands: readonly Command[], command: Command, values: Record<string, unknown>): void {
   const own = optionsOf(command)
   const odd = Object.keys(values).find(name => values[name] !== undefined && !(name in own))
   if (odd === undefined) return
   const having = commands.filter(one => odd in optionsOf(one)).map(({ noun, verb }) => `${noun} ${verb}`)
-  const where = having.length > 4 ? 'others' : listed(having).replace(/ or ([^,]*)$/, ' and $1')
+  const where =
+    having.length > HAVING_SHOWN_MAX ? 'others' : listed(having).replace(/ or ([^,]*)$/, ' and $1')
   throw new UsageError(`--${odd} does not go with ${command.noun} ${command.verb}: it goes with ${where}.`)
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { COOKIE_MAX_AGE_S } from '@berth/contract/limits'
-import { and, eq, gt, isNull, lt, or, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, isNull, lt, or, sql } from 'drizzle-orm'
 import type { Clock } from '../clock.ts'
 import type { Database, Transaction } from '../database/database.ts'
 import { notify, type OpenDatabase } from '../database/open-database.ts'
@@ -49,6 +49,8 @@ interface KeptSecretsDeps {
   /** The first seals, all of them open. */
   masterKeys: readonly [Uint8Array, ...Uint8Array[]]
 }
+
+export type KeptSecrets = ReturnType<typeof createKeptSecrets>
 
 /** The installation's secrets as the database keeps them, sealed. */
 export function createKeptSecrets({ db, clock, ids, log, masterKeys }: KeptSecretsDeps) {
@@ -180,6 +182,19 @@ export function createKeptSecrets({ db, clock, ids, log, masterKeys }: KeptSecre
   return {
     load,
     followTokenKeys,
+
+    /** Keys that tokens are believed by: the one that signs, and those before it until they end. The newest first. */
+    listTokenKeys: (): Promise<{ id: string; createdAt: Date; endsAt: Date | null }[]> =>
+      db
+        .select({ id: keptSecret.id, createdAt: keptSecret.createdAt, endsAt: keptSecret.endsAt })
+        .from(keptSecret)
+        .where(
+          and(
+            eq(keptSecret.purpose, 'token'),
+            or(isNull(keptSecret.endsAt), gt(keptSecret.endsAt, clock.now())),
+          ),
+        )
+        .orderBy(desc(keptSecret.createdAt)),
 
     /**
      * Makes a new key for tokens. The one before is believed as long as its tokens last.

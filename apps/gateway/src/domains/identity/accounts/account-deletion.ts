@@ -5,6 +5,7 @@ import type { Events } from '../../../platform/events/events.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Caller } from '../../../platform/http/handler.ts'
 import { requireRecentSignIn } from '../../../platform/http/recent-sign-in.ts'
+import type { Audit } from '../../audit/audit.ts'
 import type { Billing } from '../../billing/billing.ts'
 import { closeCustomer } from '../../customers/customers.ts'
 import { accountDeleted } from '../events.ts'
@@ -12,7 +13,7 @@ import type { GuardMails } from '../mails/guard-mails.ts'
 import type { PasswordProof } from '../passwords/password-proof.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { linkedIdentity, linkToken, providerVisit, session, userAccount } from '../tables.ts'
-import { findById, languageOf } from './accounts-store.ts'
+import { type Account, findById, findByIdForUpdate, languageOf } from './accounts-store.ts'
 
 /** Some rounds of the purge: no call is under way for longer. */
 const SWEPT_FOR_MS = 6 * 3_600_000
@@ -42,6 +43,7 @@ interface AccountDeletionDeps {
   /** How many images of the customer's own are not gone. */
   countImages(tx: Transaction, userId: string): Promise<number>
   events: Pick<Events, 'emit'>
+  audit: Pick<Audit, 'note'>
 }
 
 /**
@@ -61,6 +63,33 @@ export function createAccountDeletion(deps: AccountDeletionDeps) {
     await deps.events.emit(tx, accountDeleted, { userId })
   }
 
+  /** What must be gone before an account is. @throws ApiError as `remove` says. */
+  async function requireLeft(tx: Transaction, userId: string): Promise<void> {
+    const count = await deps.countInstances(tx, userId)
+    if (count > 0) throw new ApiError('account_has_instances', { values: { count } })
+    const volumes = await deps.countVolumes(tx, userId)
+    if (volumes > 0) throw new ApiError('account_has_volumes', { values: { count: volumes } })
+    const images = await deps.countImages(tx, userId)
+    if (images > 0) throw new ApiError('account_has_images', { values: { count: images } })
+    if (await deps.billing.hasOpenTopup(tx, userId)) throw new ApiError('payment_pending')
+  }
+
+  /** @param accept Takes the account's lock, once whoever asks has shown that they may. */
+  async function removeIn(tx: Transaction, userId: string, accept: () => Promise<Account>): Promise<void> {
+    await closeCustomer(tx, { userId, at: clock.now() })
+    await deps.billing.lockWallet(tx, userId)
+    // Links before the account: using one locks them in that order.
+    await tx.delete(linkToken).where(eq(linkToken.userId, userId))
+    const { email, language, emailVerifiedAt } = await accept()
+    await requireLeft(tx, userId)
+    await tx
+      .update(userAccount)
+      .set({ ...nobody(userId), deletedAt: clock.now() })
+      .where(eq(userAccount.id, userId))
+    await forget(tx, userId)
+    if (emailVerifiedAt) await deps.guardMails.farewell(tx, { email, language: languageOf(language) })
+  }
+
   return {
     /**
      * Deletes the caller's account for good. The customer is closed first: a deploy or a top-up that began before is
@@ -78,28 +107,28 @@ export function createAccountDeletion(deps: AccountDeletionDeps) {
       const asked = { user, typed: password, address, field: 'password' }
       // Where there is no password, something else has shown not long ago who it is.
       if (!(await proof.check(asked))) requireRecentSignIn(caller, clock)
-      await db.transaction(async tx => {
-        await closeCustomer(tx, { userId, at: clock.now() })
-        await deps.billing.lockWallet(tx, userId)
-        // Links before the account: using one locks them in that order.
-        await tx.delete(linkToken).where(eq(linkToken.userId, userId))
-        const { language, emailVerifiedAt } = await proof.accept(tx, asked)
-        const count = await deps.countInstances(tx, userId)
-        if (count > 0) throw new ApiError('account_has_instances', { values: { count } })
-        const volumes = await deps.countVolumes(tx, userId)
-        if (volumes > 0) throw new ApiError('account_has_volumes', { values: { count: volumes } })
-        const images = await deps.countImages(tx, userId)
-        if (images > 0) throw new ApiError('account_has_images', { values: { count: images } })
-        if (await deps.billing.hasOpenTopup(tx, userId)) throw new ApiError('payment_pending')
-        await tx
-          .update(userAccount)
-          .set({ ...nobody(userId), deletedAt: clock.now() })
-          .where(eq(userAccount.id, userId))
-        await forget(tx, userId)
-        if (emailVerifiedAt) await deps.guardMails.farewell(tx, { email, language: languageOf(language) })
-      })
+      await db.transaction(tx => removeIn(tx, userId, () => proof.accept(tx, asked)))
       deps.sessions.forget(userId)
     },
+
+    /**
+     * Deletes an account for good because the operator wants it, as its owner would; one that is suspended, too.
+     * @throws ApiError `login_expired` where it is gone, and as `remove` for what is in the way.
+     */
+    async erase(userId: string): Promise<void> {
+      await db.transaction(tx =>
+        removeIn(tx, userId, async () => {
+          const account = await findByIdForUpdate(tx, userId)
+          if (!account || account.deletedAt) throw new ApiError('login_expired')
+          return account
+        }),
+      )
+      deps.sessions.forget(userId)
+      deps.audit.note({ userId, actor: 'operator', action: 'account.delete' })
+    },
+
+    /** Says whether {@link erase} would be refused, by throwing the same. Nothing is changed. */
+    requireErasable: (userId: string): Promise<void> => db.transaction(tx => requireLeft(tx, userId)),
 
     /**
      * Removes once more what the accounts deleted of late had: a call that was under way with a session of before may

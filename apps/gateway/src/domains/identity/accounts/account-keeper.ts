@@ -42,6 +42,8 @@ interface KeeperParts {
   captcha: Pick<Captcha, 'make'>
   /** Deletes an account here. */
   remove(input: Deletion): Promise<void>
+  /** The same for the operator. */
+  erase(userId: string): Promise<void>
 }
 
 /** Calls that each keeper answers in its own way. */
@@ -66,4 +68,6 @@ interface KeptCalls {
   verifyEmail(secret: string, place: Pick<SignInPlace, 'address' | 'userAgent'>): Promise<string>
   /** Deletes the caller's account for good. @throws ApiError `account_has_instances` {count} and others. */
   deleteAccount(input: Deletion): Promise<void>
+  /** Deletes an account because the operator wants it. @throws ApiError as `deleteAccount` for what is in the way. */
+  eraseAccount(userId: string): Promise<void>
 }

@@ -46,7 +46,7 @@ export function createEmbedded(deps: EmbeddedDeps): AccountKeeper {
     preparePasswordChange: prepareEmbeddedChange({ ...deps, proof }),
     preparePasswordReset: prepareEmbeddedReset(deps),
     findAddressee: email => findByEmail(db, email),
-    calls: ({ visits, signIn, captcha, remove }) => ({
+    calls: ({ visits, signIn, captcha, remove, erase }) => ({
       // Nobody else knows of a session.
       endToken: async () => {},
       signUp: accounts.signUp,
@@ -58,6 +58,7 @@ export function createEmbedded(deps: EmbeddedDeps): AccountKeeper {
       rename: accounts.rename,
       verifyEmail: deps.verification.verify,
       deleteAccount: remove,
+      eraseAccount: erase,
     }),
   }
 }

@@ -4,6 +4,7 @@ import { FAREWELL_TEXTS, farewellMail } from './farewell-mail.ts'
 import { KNOWN_ADDRESS_TEXTS, knownAddressMail } from './known-address-mail.ts'
 import { PASSWORD_CHANGED_TEXTS, passwordChangedMail } from './password-changed-mail.ts'
 import { SIGN_IN_CODE_TEXTS, signInCodeMail } from './sign-in-code-mail.ts'
+import { SUSPENSION_TEXTS, suspensionMail } from './suspension-mail.ts'
 
 /** A script that only that language’s text is written in. */
 const SCRIPTS = { en: /^Hello,/, zh: /您/, ja: /[ぁ-ん]/, ko: /[가-힣]/ }
@@ -17,6 +18,7 @@ const values = {
 describe.each([
   ['new password', PASSWORD_CHANGED_TEXTS, passwordChangedMail],
   ['farewell', FAREWELL_TEXTS, farewellMail],
+  ['suspension', SUSPENSION_TEXTS, suspensionMail],
 ] as const)('the mail about a %s', (name, texts, mailOf) => {
   test.each(LANGUAGES)('[R1.9] is whole in %s', language => {
     const mail = mailOf('ada@example.com', language, values)
@@ -25,7 +27,7 @@ describe.each([
     expect(mail.subject).not.toMatch(/[\r\n]/)
     expect(mail.text).toMatch(SCRIPTS[language])
     expect(mail.text).toContain(values.at)
-    if (name === 'farewell') return
+    if (name !== 'new password') return
     expect(mail.text).toContain(values.address)
     expect(mail.text.split('\n')).toContain(values.link)
   })

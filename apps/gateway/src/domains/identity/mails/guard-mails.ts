@@ -6,6 +6,7 @@ import type { Database, Queryable } from '../../../platform/database/database.ts
 import { findRecipient } from '../accounts/accounts-store.ts'
 import { farewellMail } from './farewell-mail.ts'
 import { passwordChangedMail } from './password-changed-mail.ts'
+import { suspensionMail } from './suspension-mail.ts'
 
 interface GuardMailsDeps {
   db: Database
@@ -44,7 +45,15 @@ export function createGuardMails(deps: GuardMailsDeps) {
       farewellMail(email, language, { brand: deps.brandName(), at: timeText(at) }),
   )
 
+  const suspended = mail.define<{ userId: string; at: string }>('suspended', async ({ userId, at }) => {
+    const to = await findRecipient(db, userId)
+    return to && suspensionMail(to.email, to.language, { brand: deps.brandName(), at: timeText(at) })
+  })
+
   return {
+    /** Says that the operator keeps the customer out. @param facts.at When what runs is stopped. */
+    suspended: (q: Queryable, facts: { userId: string; at: string }): Promise<void> => suspended(q, facts),
+
     /** Says that there is a new password, and what to do if it was somebody else. */
     passwordChanged: (q: Queryable, facts: { userId: string; address: string }): Promise<void> =>
       passwordChanged(q, { ...facts, at: clock.now().toISOString() }),

@@ -11,7 +11,7 @@ import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Caller } from '../../../platform/http/handler.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
 import type { Ids } from '../../../platform/ids.ts'
-import { forCustomer } from '../../customers/customers.ts'
+import { forCustomer, isOpen as isCustomerOpen, suspensionOf } from '../../customers/customers.ts'
 import { findByIdShared } from '../accounts/accounts-store.ts'
 import { sessionPushedOut, signedInAnew } from '../events.ts'
 import { session, userAccount } from '../tables.ts'
@@ -79,7 +79,14 @@ export function createSessions(deps: SessionsDeps) {
       })
       .from(session)
       .innerJoin(userAccount, eq(userAccount.id, session.userId))
-      .where(and(eq(session.id, known.sessionId), eq(session.userId, known.userId)))
+      // One that was opened in the moment of a suspension is no good either.
+      .where(
+        and(
+          eq(session.id, known.sessionId),
+          eq(session.userId, known.userId),
+          isCustomerOpen(session.userId),
+        ),
+      )
     if (!row) return null
     const { sessionId, userId } = known
     const isOpen = row.revokedAt === null && row.expiresAt > clock.now() && row.lastSeenAt > idleSince()
@@ -119,6 +126,8 @@ export function createSessions(deps: SessionsDeps) {
   ): Promise<void> {
     const account = await findByIdShared(tx, userId)
     if (!account || account.deletedAt) throw new ApiError('login_failed')
+    // Said only to who has shown that the account is theirs.
+    if ((await suspensionOf(tx, userId)) !== null) throw new ApiError('account_suspended')
     const place = await placeOf(tx, userId, { address, userAgent })
     // An old account without a session has had some that are forgotten by now: that is not its first one.
     const isFirst = place === 'first' && at.getTime() - account.createdAt.getTime() < ENDED_KEPT_MS

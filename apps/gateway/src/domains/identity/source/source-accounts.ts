@@ -7,7 +7,6 @@ import type { Database } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Caller } from '../../../platform/http/handler.ts'
 import type { Audit } from '../../audit/audit.ts'
-import type { Deletion } from '../accounts/account-deletion.ts'
 import type { Accounts, Rename, SignUp } from '../accounts/accounts.ts'
 import { type Account, findByEmail, findById } from '../accounts/accounts-store.ts'
 import type { EmailVerification } from '../links/email-verification.ts'
@@ -203,10 +202,10 @@ export function createSourceAccounts(deps: SourceAccountsDeps) {
      * @param remove Deletes it here.
      * @throws ApiError of `remove`, and `identity_unavailable` before anything was deleted.
      */
-    async leave(input: Deletion, remove: (input: Deletion) => Promise<void>): Promise<void> {
-      const row = await rowOf(input.caller.userId)
+    async leave(userId: string, remove: () => Promise<void>): Promise<void> {
+      const row = await rowOf(userId)
       const profile = row.externalId === null ? null : await source.findById(row.externalId)
-      await remove(input)
+      await remove()
       if (!profile) return
       await source.remove(profile).catch((error: unknown) => {
         const { id: externalId } = profile

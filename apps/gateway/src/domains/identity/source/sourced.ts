@@ -60,14 +60,15 @@ export function createSourced(deps: SourcedDeps): AccountKeeper {
     preparePasswordChange: prepareSourceChange(parts),
     preparePasswordReset: prepareSourceReset(parts),
     findAddressee: accounts.findAddressee,
-    calls({ visits, signIn, remove }) {
+    calls({ visits, signIn, remove, erase }) {
       const providers = createSourceProviders({ ...parts, visits, signIn })
       const { endToken, signUp, wantsCaptcha, makeCaptcha, account, rename, verifyEmail } = accounts
       return {
         ...{ endToken, signUp, wantsCaptcha, makeCaptcha, account, rename, verifyEmail },
         providers,
         unlink: providers.unlink,
-        deleteAccount: input => accounts.leave(input, remove),
+        deleteAccount: input => accounts.leave(input.caller.userId, () => remove(input)),
+        eraseAccount: userId => accounts.leave(userId, () => erase(userId)),
       }
     },
   }

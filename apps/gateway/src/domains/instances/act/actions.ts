@@ -15,7 +15,7 @@ import { ApiError } from '../../../platform/http/api-error.ts'
 import { earlierResult, keepResult } from '../../../platform/once.ts'
 import type { Billing } from '../../billing/billing.ts'
 import type { Budgets } from '../../budgets/budgets.ts'
-import { forCustomer } from '../../customers/customers.ts'
+import { forCustomer, noteMachinesStopped } from '../../customers/customers.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { Images } from '../../images/images.ts'
 import type { PublicIps } from '../../public-ips/public-ips.ts'
@@ -219,6 +219,31 @@ export function stopForTraffic(
   })
 }
 
+/**
+ * Stops what runs of a suspended customer, terms that are paid in advance too, when its time has come (R6.5).
+ * @returns Ids of the instances that it stops; none where the customer was let in again meanwhile.
+ */
+export async function stopForSuspension(deps: ActionDeps, userId: string): Promise<string[]> {
+  return deps.db.transaction(async tx => {
+    if (!(await noteMachinesStopped(tx, userId, deps.clock.now()))) return []
+    await deps.billing.lockWallet(tx, userId)
+    return stopRunning(tx, deps, userId, { ids: 'all', ...BY_OPERATOR, inTerms: true })
+  })
+}
+
+/** Stops some of a customer's instances because the operator wants it (R6.5). @returns Ids of those that ran. */
+export async function stopByOperator(
+  deps: ActionDeps,
+  { userId, ids }: { userId: string; ids: string[] },
+): Promise<string[]> {
+  return deps.db.transaction(async tx => {
+    await deps.billing.lockWallet(tx, userId)
+    return stopRunning(tx, deps, userId, { ids, ...BY_OPERATOR, inTerms: true })
+  })
+}
+
+const BY_OPERATOR = { event: 'stopped_by_operator', cause: 'stopped_by_operator' } as const
+
 /** Stops those of a customer's instances that run, and tells of it. @returns Their ids. */
 async function stopRunning(
   tx: Transaction,
@@ -226,8 +251,8 @@ async function stopRunning(
   userId: string,
   which: {
     ids: 'all' | string[]
-    event: 'stopped_no_balance' | 'stopped_at_budget'
-    cause: 'balance_used_up' | 'budget_reached'
+    event: 'stopped_no_balance' | 'stopped_at_budget' | 'stopped_by_operator'
+    cause: 'balance_used_up' | 'budget_reached' | 'stopped_by_operator'
     /** Also those that are paid for in advance. */
     inTerms?: boolean
   },

@@ -37,6 +37,7 @@ const OUTLIVES_STOP: readonly InstanceReasonCode[] = [
   'budget_reached',
   'idle',
   'term_unpaid',
+  'stopped_by_operator',
 ]
 
 /** How late a look may be: the poll's pause and the driver's answer come on top of when it is due. */

@@ -18,7 +18,13 @@ export interface ResumeDeps extends ActionDeps {
 /** Rows that are read at once; a page keeps the memory bounded whatever their number. */
 const PAGE = 200
 /** Not the instance’s own trouble: its customer was faster, or there is too little for it still. */
-const NOT_NOW: readonly string[] = ['insufficient_balance', 'instance_state', 'not_found', 'login_expired']
+const NOT_NOW: readonly string[] = [
+  'insufficient_balance',
+  'instance_state',
+  'not_found',
+  'login_expired',
+  'account_suspended',
+]
 
 /** Under its lock it is not as it was when it was found. */
 class NotNow extends Error {}

@@ -18,6 +18,7 @@ const KNOWN: Partial<Record<ErrorCode, { status: number; type: string; code: str
   model_unknown: { status: 404, type: 'invalid_request_error', code: 'model_not_found' },
   // By this they know that trying again is of no use, which a status of its own would not tell them.
   insufficient_balance: { status: 429, type: 'insufficient_quota', code: 'insufficient_quota' },
+  account_suspended: { status: 403, type: 'invalid_request_error', code: 'account_deactivated' },
   api_key_spent: { status: 429, type: 'insufficient_quota', code: 'insufficient_quota' },
   budget_reached: { status: 429, type: 'insufficient_quota', code: 'insufficient_quota' },
   too_many_requests: { status: 429, type: 'rate_limit_error', code: 'rate_limit_exceeded' },

@@ -27,6 +27,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
       meaning:
         'It was stopped because a budget that you set is used up. Nothing was deleted, and its disk goes on costing its fee: raise the budget or remove it, or start it again in the next day or month that the budget counts.',
     },
+    stopped_by_operator: {
+      subject: 'was stopped by the operator',
+      meaning:
+        'It was stopped by the operator of this service, because its region is being emptied or its account is suspended. Nothing was deleted, and its disk goes on costing its fee.',
+    },
     spend_limit_reached: {
       subject: 'was stopped: it has reached its spend limit',
       meaning:
@@ -44,6 +49,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
       subject: '因预算用尽已停止',
       meaning:
         '您设置的预算已用尽，因此实例已停止。没有任何数据被删除，磁盘仍继续计费：提高或移除预算，或在预算的下一个周期（日或月）重新启动。',
+    },
+    stopped_by_operator: {
+      subject: '已由运营方停止',
+      meaning:
+        '由于所在区域正在清空或账户已被暂停，本服务的运营方停止了实例。没有任何数据被删除，磁盘仍继续计费。',
     },
     spend_limit_reached: {
       subject: '因达到支出上限已停止',
@@ -69,6 +79,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
       meaning:
         '設定された予算を使い切ったため停止しました。何も削除されておらず、ディスクの料金は引き続きかかります。予算を引き上げるか削除するか、予算の次の期間（日または月）に再び起動してください。',
     },
+    stopped_by_operator: {
+      subject: 'は運営者によって停止されました',
+      meaning:
+        'リージョンの退避またはアカウントの停止のため、サービスの運営者が停止しました。何も削除されておらず、ディスクの料金は引き続きかかります。',
+    },
     spend_limit_reached: {
       subject: 'は支出上限に達したため停止しました',
       meaning:
@@ -92,6 +107,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
       subject: '예산을 모두 사용하여 중지됨',
       meaning:
         '설정하신 예산을 모두 사용하여 중지되었습니다. 삭제된 것은 없으며 디스크 요금은 계속 부과됩니다. 예산을 올리거나 제거하거나, 예산의 다음 기간(일 또는 월)에 다시 시작해 주세요.',
+    },
+    stopped_by_operator: {
+      subject: '이(가) 운영자에 의해 중지되었습니다',
+      meaning:
+        '리전을 비우는 중이거나 계정이 정지되어 서비스 운영자가 중지했습니다. 삭제된 것은 없으며 디스크 요금은 계속 부과됩니다.',
     },
     spend_limit_reached: {
       subject: '지출 한도에 도달하여 중지됨',

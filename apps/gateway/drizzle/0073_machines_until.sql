@@ -1,0 +1,1 @@
+ALTER TABLE "customer" ADD COLUMN "machines_until" timestamp (3) with time zone;

@@ -34,6 +34,7 @@ import { instancesRoutes } from './domains/instances/routes.ts'
 import { saidIn } from './domains/instances/said.ts'
 import { createModels, type Models } from './domains/models/models.ts'
 import { apiKeysRoutes, modelsRoutes } from './domains/models/routes.ts'
+import { createTokenRates } from './domains/models/token-rates.ts'
 import { v1Routes } from './domains/models/v1/v1-routes.ts'
 import { createNotifications } from './domains/notifications/notifications.ts'
 import { notificationsRoutes } from './domains/notifications/routes.ts'
@@ -475,6 +476,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     publicUrl: () => address.url,
   })
 
+  const tokenRates = createTokenRates(createRateCounts(base))
   const routes: Route[] = [
     ...identityRoutes(identity),
     ...settingsRoutes(settings),
@@ -496,7 +498,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...registriesRoutes(registries),
     ...checkInRoutes(checkIns),
     ...apiKeysRoutes(models.apiKeys),
-    ...modelsRoutes(models, say),
+    ...modelsRoutes(models, say, tokenRates),
   ]
   const shown = paymentsShown(parts.payments, servesThisComputerOnly(parts))
   const health = async () => {
@@ -507,7 +509,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     routes,
     rawRoutes: [
       ...paymentRawRoutes(billing, parts.payments),
-      ...v1Routes(models, createRateCounts(base)),
+      ...v1Routes(models, createRateCounts(base), tokenRates),
       invoicePdfRoute(billing.invoices),
       ...images.rawRoutes,
       ...models.creations.rawRoutes,

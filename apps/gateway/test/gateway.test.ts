@@ -88,7 +88,7 @@ test('[R1.7] what a call adds that was under way when its account was deleted is
   const { models, registries } = gateway.gateway
   const credential = { name: 'yard', registry: 'ghcr.io', username: 'anna', password: 'secret' }
   const deleted = { code: 'login_expired' }
-  const limits = { models: null, spend_limit: null, requests_per_minute: null }
+  const limits = { models: null, spend_limit: null, requests_per_minute: null, tokens_per_minute: null }
   const lateKey = { name: 'late', expires_in_days: null, ...limits }
   await expect(models.apiKeys.create(userId, lateKey)).rejects.toMatchObject(deleted)
   await expect(registries.add(userId, credential)).rejects.toMatchObject(deleted)

@@ -143,6 +143,13 @@ describe('[R7.6] a chat by the session', () => {
   test('[R8.1] [R7.8] what is refused comes in the envelope, in the language of whoever asks', async () => {
     server.answer(refuses(400, "This model's maximum context length is 1000 tokens."))
     expect(await refused(await ask(QUESTION))).toMatchObject({ http: 400, code: 'context_length_exceeded' })
+    const numbers = "This model's maximum context length is 1000 tokens. However, you requested 1234 tokens."
+    server.answer(refuses(400, numbers))
+    expect(await refused(await ask(QUESTION))).toMatchObject({
+      http: 400,
+      code: 'context_length_over',
+      msg: 'The answer exceeds the context length limit: 1234 tokens were asked of a model that takes 1000, 234 too many',
+    })
     server.answer(refuses(400, 'No tools here.'))
     expect(await refused(await ask(QUESTION))).toMatchObject({
       http: 400,

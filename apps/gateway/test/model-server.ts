@@ -112,11 +112,12 @@ export function refuses(status: number, message: string): Answering {
   }
 }
 
-/** Begins to stream, and goes on for ever or breaks off. */
-export function begins(words: string[], then: 'hangs' | 'breaks'): Answering {
+/** Begins to stream, perhaps with what it has used so far, and goes on for ever or breaks off. */
+export function begins(words: string[], then: 'hangs' | 'breaks', usage: object | null = null): Answering {
   return response => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write(pieceOf(''))
+    if (usage) response.write(usageOf(usage))
     for (const word of words) response.write(pieceOf(word))
     if (then === 'breaks') setTimeout(() => response.destroy(), 50)
   }

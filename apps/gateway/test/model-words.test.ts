@@ -282,7 +282,7 @@ describe('[B10] vectors', () => {
     expect(await lastCall()).toMatchObject({ status: 'done', inputTokens: 9, costMicro: 9n * PRICES.input })
     server.answer(answers({ object: 'list', data }))
     await client.embeddings.create({ model: 'vectors', input: 'a harbour', encoding_format: 'float' })
-    expect((await lastCall())?.inputTokens).toBeGreaterThan(9)
+    expect((await lastCall())?.inputTokens).toBe(3)
     await expect(client.embeddings.create({ model: 'one', input: 'x' })).rejects.toMatchObject({
       code: 'model_kind',
     })

@@ -217,7 +217,13 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
   'registry.check': ({ registry }) => ({ params: { id: registry } }),
   'api_key.edit': ({ apiKey }) => ({
     params: { id: apiKey },
-    body: { name: 'theirs', models: null, spend_limit: null, requests_per_minute: null },
+    body: {
+      name: 'theirs',
+      models: null,
+      spend_limit: null,
+      requests_per_minute: null,
+      tokens_per_minute: null,
+    },
   }),
   'api_key.revoke': ({ apiKey }) => ({ params: { id: apiKey } }),
   'account.unlink': ({ user }) => ({ body: { providerType: 'GitHub', user: { id: user } } }),

@@ -320,7 +320,13 @@ const SCENES: Scene[] = [
     customer: owner,
     input: {
       params: await madeApiKey(),
-      body: { name: 'renamed', models: null, spend_limit: null, requests_per_minute: 10 },
+      body: {
+        name: 'renamed',
+        models: null,
+        spend_limit: null,
+        requests_per_minute: 10,
+        tokens_per_minute: null,
+      },
     },
   })),
   scene(revokeApiKey, async () => ({ customer: owner, input: { params: await madeApiKey() } })),

@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { createApiKey, editApiKey, listApiKeys } from '@berth/contract/api-keys'
 import { eq } from 'drizzle-orm'
 import OpenAI, { APIError, PermissionDeniedError, RateLimitError } from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { apiKeyDay, modelCall } from '../src/domains/models/tables.ts'
+import { createTokenRates } from '../src/domains/models/token-rates.ts'
+import { systemClock } from '../src/platform/clock.ts'
+import { createRateCounts } from '../src/platform/http/rate-counts.ts'
 import { hostedModel } from './hosted-models.ts'
 import {
   ANSWER_MAX,
@@ -18,7 +22,7 @@ const DAY_MS = 24 * 3_600_000
 /** What each answer costs: 50 tokens in at 2 and 100 out at 5 micro-units. */
 const COST_MICRO = 600n
 const usage = { prompt_tokens: 50, completion_tokens: ANSWER_MAX, total_tokens: 150 }
-const NO_LIMITS = { models: null, spend_limit: null, requests_per_minute: null }
+const NO_LIMITS = { models: null, spend_limit: null, requests_per_minute: null, tokens_per_minute: null }
 
 let models: ModelGateway
 let aheadMs = 0
@@ -250,6 +254,62 @@ describe('[B10] how often a key may call', () => {
     expect(Number(headerOf(refused, 'retry-after'))).toBeGreaterThan(0)
     expect(headerOf(refused, 'x-should-retry')).toBeNull()
     expect(await callsOf(customer)).toHaveLength(5)
+  })
+})
+
+describe('[B10] how many tokens a key may use in a minute', () => {
+  const ask = (customer: ModelCustomer, max_tokens: number, baseURL?: string) =>
+    customer
+      .client(baseURL ? { baseURL } : {})
+      .chat.completions.create({ ...QUESTION, max_tokens })
+      .withResponse()
+
+  test('a limit holds to the token over two gateways, by what was used, and is said as OpenAI says it', async () => {
+    // A question of these counts as eight tokens and its longest answer until it is over, and then as 15.
+    models.server.answer(says('x', { prompt_tokens: 5, completion_tokens: 10, total_tokens: 15 }))
+    const customer = await models.customer(1_000, { tokens_per_minute: 100 })
+    const other = await models.another()
+    const { response } = await ask(customer, 50)
+    expect(response.headers.get('x-ratelimit-limit-tokens')).toBe('100')
+    expect(Number(response.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(50)
+    expect(response.headers.get('x-ratelimit-reset-tokens')).toMatch(/^\d+s$/)
+    // What was set aside for it and not used is there again.
+    for (let call = 1; call < 5; call++) await ask(customer, 15, `${other.origin}/v1`)
+    const refused = await refusedOf(ask(customer, 50))
+    await other.stop()
+    expect(refused).toMatchObject({ status: 429, code: 'rate_limit_exceeded' })
+    expect(headerOf(refused, 'x-ratelimit-limit-tokens')).toBe('100')
+    expect(headerOf(refused, 'x-ratelimit-remaining-tokens')).toBe('25')
+    expect(Number(headerOf(refused, 'retry-after'))).toBeGreaterThan(0)
+    // What was refused has used nothing.
+    await ask(customer, 10)
+    expect(await callsOf(customer)).toHaveLength(6)
+  })
+
+  test('many calls at once pass no limit, and one that is larger than it is asked alone', async () => {
+    models.server.answer(says('x', usage))
+    const customer = await models.customer(1_000, { tokens_per_minute: 120 })
+    const calls = await Promise.allSettled(Array.from({ length: 20 }, () => ask(customer, 100)))
+    expect(calls.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    // What its answer had beyond counts too.
+    await refusedOf(ask(customer, 1))
+  })
+
+  test('those of an account count together, whichever key and page they come from', async () => {
+    const counts = createRateCounts({ db: models.gateway.database.db, clock: systemClock })
+    const rates = createTokenRates(counts, { accountMax: 100 })
+    const userId = randomUUID()
+    const told: Record<string, string> = {}
+    const [one, two, three] = [randomUUID(), randomUUID(), null].map(keyId =>
+      rates.of({ userId, keyId, tokensPerMinute: null }, told),
+    )
+    await one?.onAsked?.(60)
+    await expect(two?.onAsked?.(60)).rejects.toMatchObject({ code: 'too_many_requests' })
+    expect(told).toMatchObject({ 'x-ratelimit-limit-tokens': '100', 'x-ratelimit-remaining-tokens': '40' })
+    one?.onUsed?.(30)
+    await two?.onAsked?.(60)
+    await expect(three?.onAsked?.(11)).rejects.toMatchObject({ code: 'too_many_requests' })
+    await rates.of({ userId: randomUUID(), keyId: null, tokensPerMinute: null }).onAsked?.(100)
   })
 })
 

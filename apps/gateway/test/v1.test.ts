@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { createApiKey } from '@berth/contract/api-keys'
 import { getBalance, listTransactions } from '@berth/contract/billing'
 import { listModels } from '@berth/contract/models'
-import { and, desc, eq, isNull } from 'drizzle-orm'
+import { listSessionLog } from '@berth/contract/session-log'
+import { and, desc, eq, isNull, sql } from 'drizzle-orm'
 import OpenAI, {
   type APIError,
   AuthenticationError,
@@ -13,6 +15,7 @@ import OpenAI, {
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { walletHold } from '../src/domains/billing/ledger/tables.ts'
 import { modelCall } from '../src/domains/models/tables.ts'
+import { gateway as gatewayRow } from '../src/platform/gateways/tables.ts'
 import { PRICES } from './hosted-models.ts'
 import {
   ANSWER_MAX,
@@ -186,6 +189,25 @@ describe('[B10] /v1', () => {
     expect(await settled()).toMatchObject({ outputTokens: 2, costMicro: expect.any(BigInt) })
   })
 
+  test('of what is left it is estimated what its words had, and the log says that; what a server says at first is believed', async () => {
+    const escaped = { ...QUESTION, messages: [{ role: 'user' as const, content: '"\n\\'.repeat(40) }] }
+    const leave = async () => {
+      for await (const { choices } of await client.chat.completions.create({ ...escaped, stream: true }))
+        if (choices[0]?.delta.content === 'two ') break
+      return await settled()
+    }
+    server.answer(begins(['one ', 'two '], 'hangs'))
+    // 120 letters and what a message has around them; as JSON they are twice as many.
+    expect(await leave()).toMatchObject({ status: 'left', inputTokens: 34, outputTokens: 2, estimated: true })
+    server.answer(begins(['one ', 'two '], 'hangs', { prompt_tokens: 77, completion_tokens: 0 }))
+    expect(await leave()).toMatchObject({ inputTokens: 77, outputTokens: 2, estimated: true })
+    server.answer(says('one two '))
+    for await (const _ of await client.chat.completions.create({ ...escaped, stream: true }));
+    expect(await settled()).toMatchObject({ status: 'done', inputTokens: 12, estimated: false })
+    const { items } = await gateway.data(listSessionLog, { query: {} }, { token: customer.token })
+    expect(items.map(({ estimated }) => estimated)).toEqual([false, true, true])
+  })
+
   test('who leaves before the first byte pays nothing', async () => {
     server.answer(() => undefined)
     const leaving = new AbortController()
@@ -227,6 +249,9 @@ describe('[B10] /v1', () => {
       'This model has 1000 tokens of context.',
     )
     expect(await settled()).toMatchObject({ status: 'failed', costMicro: 0n })
+    server.answer(refuses(400, 'wrong at http://10.0.0.7:8000/v1\u0000 with sk-secret-1234567890'))
+    const told = await client.chat.completions.create(QUESTION).catch((error: APIError) => error)
+    expect(told).toMatchObject({ status: 400, error: { message: 'wrong at … with …' } })
     server.answer(refuses(401, 'their-key is wrong'))
     const refused = await client.chat.completions.create(QUESTION).catch((error: APIError) => error)
     expect(refused).toMatchObject({ status: 502 })
@@ -401,5 +426,36 @@ describe('[B10] /v1', () => {
       { token: customer.token },
     )
     expect(items).toEqual([])
+  })
+
+  test('what a gateway has set aside that was killed is there again within minutes, and nothing of one that lives', async () => {
+    const { db } = gateway.database
+    const asking = new AbortController()
+    server.answer(() => undefined)
+    const call = client.chat.completions.create(QUESTION, { signal: asking.signal }).catch(() => null)
+    await expect.poll(async () => (await openHolds()).length).toBe(1)
+    const endLost = () => gateway.gateway.models.endLost(new AbortController().signal)
+    // As if another gateway had begun it, which lives, then is not heard of for a while, then for longer.
+    const id = randomUUID()
+    const seenAgo = (seconds: number) => sql`now() - make_interval(secs => ${seconds})`
+    await db.insert(gatewayRow).values({ id, address: '127.0.0.1:1', seenUntil: seenAgo(-10) })
+    await db.update(modelCall).set({ gatewayId: id }).where(eq(modelCall.userId, customer.userId))
+    for (const seconds of [-10, 30]) {
+      await db
+        .update(gatewayRow)
+        .set({ seenUntil: seenAgo(seconds) })
+        .where(eq(gatewayRow.id, id))
+      await endLost()
+      expect(await lastCall()).toMatchObject({ status: 'running' })
+    }
+    await db
+      .update(gatewayRow)
+      .set({ seenUntil: seenAgo(61) })
+      .where(eq(gatewayRow.id, id))
+    await endLost()
+    expect(await lastCall()).toMatchObject({ status: 'lost', costMicro: 0n })
+    expect(await openHolds()).toEqual([])
+    asking.abort()
+    await call
   })
 })

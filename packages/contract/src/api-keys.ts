@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, micro, timestamp } from './fields.ts'
 import {
+  ACCOUNT_TOKENS_PER_MINUTE_MAX,
   API_KEY_CALLS_PER_MINUTE_MAX,
   API_KEY_LIFE_DAYS_MAX,
   API_KEY_MODELS_MAX,
@@ -46,6 +47,8 @@ export const apiKey = z.object({
   spend_limit: apiKeySpend.nullable(),
   /** Calls that it may make in a minute; null as many as any key. */
   requests_per_minute: z.number().int().nullable(),
+  /** Tokens that its calls may use in a minute; null as many as the account. */
+  tokens_per_minute: z.number().int().nullable(),
 })
 z.globalRegistry.add(apiKey, { id: 'ApiKey' })
 export type ApiKey = z.infer<typeof apiKey>
@@ -85,6 +88,12 @@ const requestsPerMinute = z
   .min(1, by('too_small'))
   .max(API_KEY_CALLS_PER_MINUTE_MAX, by('too_large'))
   .nullable()
+const tokensPerMinute = z
+  .number(by('not_a_number'))
+  .int(by('not_whole'))
+  .min(1, by('too_small'))
+  .max(ACCOUNT_TOKENS_PER_MINUTE_MAX, by('too_large'))
+  .nullable()
 
 /** What the form that makes a key sends. */
 export const createApiKeyBody = z.object({
@@ -100,6 +109,7 @@ export const createApiKeyBody = z.object({
   models: models.default(null),
   spend_limit: spendLimit.default(null),
   requests_per_minute: requestsPerMinute.default(null),
+  tokens_per_minute: tokensPerMinute.default(null),
 })
 z.globalRegistry.add(createApiKeyBody, { id: 'CreateApiKeyBody' })
 
@@ -124,6 +134,7 @@ export const editApiKeyBody = z.object({
   models,
   spend_limit: spendLimit,
   requests_per_minute: requestsPerMinute,
+  tokens_per_minute: tokensPerMinute,
 })
 z.globalRegistry.add(editApiKeyBody, { id: 'EditApiKeyBody' })
 

@@ -19,6 +19,7 @@ export const ERRORS = {
   required_fields: rule(400, 'change'),
   cursor_invalid: rule(400, 'change'),
   body_too_large: rule(413, 'change'),
+  body_too_slow: rule(408, 'retry'),
   unsupported_media_type: rule(415, 'change'),
   method_not_allowed: rule(405, 'give_up'),
   too_many_requests: rule(429, 'retry'),
@@ -228,6 +229,8 @@ export const ERRORS = {
   creations_full: rule(409, 'change'),
   creation_state: rule(409, 'change'),
   context_length_exceeded: rule(400, 'change'),
+  // The same, where whoever answers for the model says the numbers.
+  context_length_over: rule(400, 'change'),
 } as const satisfies Record<string, ErrorRule>
 
 export type ErrorCode = keyof typeof ERRORS

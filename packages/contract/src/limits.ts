@@ -321,6 +321,8 @@ export const API_KEY_MODELS_MAX = 50
 export const MODEL_ID_CHARS_MAX = 200
 /** Calls that one key may make in a minute. */
 export const API_KEY_CALLS_PER_MINUTE_MAX = 3_000
+/** Tokens that the calls of one account may use in a minute: what is asked and what is answered. */
+export const ACCOUNT_TOKENS_PER_MINUTE_MAX = 10_000_000
 
 /** Pictures of one run, and how long a film may be at the most; each model says which lengths it makes. */
 export const CREATION_PICTURES_MAX = 8

@@ -43,6 +43,8 @@ export const loggedCall = z.object({
   /** Of those, what the server had in its cache. */
   cached_tokens: z.number().int(),
   output_tokens: z.number().int(),
+  /** Whether tokens are an estimate: whoever answered never said how many they were. */
+  estimated: z.boolean(),
   cost_micro: micro,
 })
 z.globalRegistry.add(loggedCall, { id: 'LoggedCall' })

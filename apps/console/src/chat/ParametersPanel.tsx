@@ -1,4 +1,5 @@
 import type { Model } from '@berth/contract/models'
+import { guessTokens } from '@berth/contract/token-guess'
 import { Switch, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -9,7 +10,6 @@ import { type Draft, parametersOf } from './draft.ts'
 import { ParameterField } from './ParameterField.tsx'
 import classes from './ParametersPanel.module.css'
 import { PARAMETERS, type Parameters, rangeOf, USUAL } from './parameters.ts'
-import { guessTokens } from './token-guess.ts'
 
 interface ParametersPanelProps {
   draft: Draft

@@ -1,9 +1,9 @@
+import { LETTERS_PER_TOKEN } from '@berth/contract/token-guess'
 import { useTranslation } from 'react-i18next'
 import { readCurrency } from '../app/session/session-storage.ts'
 import { useFormat } from '../ui/format.ts'
 import classes from './Composer.module.css'
 import type { Estimate } from './estimate.ts'
-import { LETTERS_PER_TOKEN } from './token-guess.ts'
 
 interface PriceBeforeProps {
   /** One for each model that is asked, with its name. */

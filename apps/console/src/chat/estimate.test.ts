@@ -1,9 +1,9 @@
+import { guessTokens } from '@berth/contract/token-guess'
 import { expect, test } from 'vitest'
 import { madeModel } from '../models/model-fixture.ts'
 import { chosenModels } from './chat-search.ts'
 import { countedMessages, estimateOf } from './estimate.ts'
 import { messagesFor } from './messages.ts'
-import { guessTokens } from './token-guess.ts'
 import type { Answer, Turn } from './turns.ts'
 
 const MODEL = madeModel({

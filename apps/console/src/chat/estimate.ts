@@ -1,7 +1,7 @@
 import { modelMostMicro } from '@berth/contract/model-cost'
 import type { Model } from '@berth/contract/models'
+import { guessTokens, TOKENS_AROUND } from '@berth/contract/token-guess'
 import { type Message, messagesFor } from './messages.ts'
-import { guessTokens } from './token-guess.ts'
 import type { Prompt, Turn } from './turns.ts'
 
 /** What a message will use and cost with one model, before it is sent. */
@@ -15,9 +15,6 @@ export interface Estimate {
   /** By how many tokens it is too long for the model, about; 0 where it fits. */
   tokensTooMany: number
 }
-
-/** What a message has around its text, in tokens. */
-const TOKENS_AROUND = 4
 
 /**
  * What the next message costs at the most, by the gateway's own formula, and what it has about.

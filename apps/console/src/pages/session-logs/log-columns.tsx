@@ -88,7 +88,17 @@ export function useLogColumns(currency: string): Column<LoggedCall>[] {
           return (
             <TwoLines
               first={row.cached_tokens > 0 ? t('in_cached', { value, cached }) : t('in', { value })}
-              second={t('out', { value: format.number(row.output_tokens) })}
+              second={
+                <>
+                  {t('out', { value: format.number(row.output_tokens) })}
+                  {row.estimated && (
+                    <>
+                      {' · '}
+                      <span title={t('estimated_why')}>{t('estimated')}</span>
+                    </>
+                  )}
+                </>
+              }
             />
           )
         },

@@ -26,6 +26,7 @@ const call = (part: Partial<LoggedCall>): LoggedCall => ({
   input_tokens: 1_200,
   cached_tokens: 200,
   output_tokens: 340,
+  estimated: false,
   cost_micro: '2917',
   ...part,
 })
@@ -34,7 +35,7 @@ const FAILED = call({
   id: '01890000-0000-7000-8000-00000000000b',
   ...{ source: 'console', key_id: null, key_name: null },
   ...{ status: 'failed', error_code: 'refused', latency_ms: 80, first_token_ms: null },
-  ...{ cached_tokens: 0, input_tokens: 0, output_tokens: 0, cost_micro: '0' },
+  ...{ estimated: true, cached_tokens: 0, input_tokens: 0, output_tokens: 0, cost_micro: '0' },
 })
 const TOTALS = {
   ...{ calls: 61, failed: 1, input_tokens: 73_200, cached_tokens: 0, output_tokens: 20_400 },
@@ -49,6 +50,8 @@ test('[R1.5] each call says its model, key, time, tokens and cost, and why it fa
     expect(within(done).getByText(text)).toBeTruthy()
   expect(within(done).getByText('$0.002917')).toBeTruthy()
   const failed = rows.find(row => row.textContent?.includes('Failed')) as HTMLElement
+  expect(within(failed).getByText('estimated')).toBeTruthy()
+  expect(within(done).queryByText('estimated')).toBeNull()
   for (const text of ['Console', 'The server refused the question', '80 ms', 'Not charged'])
     expect(within(failed).getByText(text)).toBeTruthy()
   expect(screen.getByText(/^61 calls, 1 failed, 73,200 tokens in, 20,400 out, \$0\.177937$/)).toBeTruthy()

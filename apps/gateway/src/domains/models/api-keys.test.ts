@@ -56,7 +56,7 @@ beforeEach(async () => {
 const create = (days: number | null = null) =>
   models.apiKeys.create(userId, {
     ...{ name: 'Notebook', expires_in_days: days },
-    ...{ models: null, spend_limit: null, requests_per_minute: null },
+    ...{ models: null, spend_limit: null, requests_per_minute: null, tokens_per_minute: null },
   })
 
 test('[B10] [R1.7] a key is shown once, listed by its prefix, and revoked', async () => {

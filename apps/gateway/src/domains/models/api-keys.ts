@@ -50,10 +50,11 @@ export interface KeyHolder {
   /** The models that it may name; null all of them. */
   models: readonly string[] | null
   requestsPerMinute: number | null
+  tokensPerMinute: number | null
 }
 
 /** What is said of a key when it is made or changed. */
-type KeyLimits = Pick<z.output<typeof editApiKeyBody>, 'models' | 'spend_limit' | 'requests_per_minute'>
+type KeyLimits = Omit<z.output<typeof editApiKeyBody>, 'name'>
 
 /** Keys for the model endpoints (B10). Each is shown once; what is kept of it is a hash. */
 export function createApiKeys({ db, clock, ids, log, events, catalogue }: ApiKeysDeps) {
@@ -88,7 +89,10 @@ export function createApiKeys({ db, clock, ids, log, events, catalogue }: ApiKey
   }
 
   /** @param kept Models that the key may name already, which may be gone from the catalogue meanwhile. */
-  function limitsOf({ models, spend_limit: spend, requests_per_minute }: KeyLimits, kept: readonly string[]) {
+  function limitsOf(
+    { models, spend_limit: spend, requests_per_minute, tokens_per_minute }: KeyLimits,
+    kept: readonly string[],
+  ) {
     const known = new Set([...catalogue.models.map(({ id }) => id), ...kept])
     if (models?.some(id => !known.has(id))) {
       throw new ApiError('validation_failed', { fields: [{ path: 'models', rule: 'not_allowed' }] })
@@ -98,6 +102,7 @@ export function createApiKeys({ db, clock, ids, log, events, catalogue }: ApiKey
       spendLimitCents: spend?.amount ?? null,
       spendPeriod: spend?.period ?? null,
       requestsPerMinute: requests_per_minute,
+      tokensPerMinute: tokens_per_minute,
     }
   }
 
@@ -227,8 +232,8 @@ export function createApiKeys({ db, clock, ids, log, events, catalogue }: ApiKey
         .where(and(eq(apiKey.hash, sha256Hex(key)), isUsable(now)))
       if (!row) return null
       await markUsed(row.id, row.lastUsedAt, now)
-      const { userId, models, requestsPerMinute } = row
-      return { keyId: row.id, userId, models, requestsPerMinute }
+      const { userId, models, requestsPerMinute, tokensPerMinute } = row
+      return { keyId: row.id, userId, models, requestsPerMinute, tokensPerMinute }
     },
   }
 }

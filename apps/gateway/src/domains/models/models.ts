@@ -17,8 +17,8 @@ import { openLogFile } from './session-log/log-file.ts'
 import { createSessionLog, type LogFilter, type SayName } from './session-log/session-log.ts'
 
 const modelOf = wireOf(modelEntity)
-/** What is lost is found by the hour: minutes do not matter. */
-const LOST_LOOK_MS = 600_000
+/** What a gateway that was killed has set aside is there again within minutes. */
+const LOST_LOOK_MS = 60_000
 const FIGURES_MS = 60_000
 
 /** The models that customers call, and the keys that they call them by. */
@@ -31,14 +31,17 @@ export interface ModelsDeps extends CallBookDeps {
   servers: ReadonlyMap<string, readonly ModelServer[]>
   /** Seals where pages of the log begin. */
   sealer: Sealer
-  /** This gateway. */
-  owner: string
   /** By it the addresses of kept pictures and films are made. */
   fileKey: Uint8Array
   /** Counts pictures that customers send, over all gateways. */
   countUpload: CreationsDeps['countUpload']
   /** How films are waited for: other than usual for tests. */
   filmLimits?: CreationsDeps['limits']
+}
+
+/** What customers are told of the pictures that a model takes. */
+function picturesOf({ count_max, bytes_max, types }: NonNullable<Model['image_input']>) {
+  return { count_max, bytes_max, types }
 }
 
 /** Makes the domain; nothing runs until `start`. */
@@ -82,7 +85,7 @@ export function createModels(deps: ModelsDeps) {
         imagesMax: one.images_max,
         videoMicroPerSecond: one.video_micro_per_second,
         videoSeconds: one.video_seconds,
-        imageInput: one.image_input,
+        imageInput: one.image_input && picturesOf(one.image_input),
         freeCallsPerDay: one.free_calls_per_day,
         demo: one.servers.length === 0,
       }),

@@ -6,12 +6,14 @@ import type { Say } from '../../platform/config/catalogue-words.ts'
 import { type Route, route } from '../../platform/http/handler.ts'
 import { creationRoutes } from './creations/creation-routes.ts'
 import type { Models } from './models.ts'
+import type { TokenRates } from './token-rates.ts'
 import { consoleAnswer } from './v1/chat-answer.ts'
 
 /**
  * The calls on models, and on what customers have called (R1.5).
  * @param models The domain.
  * @param say Says the catalogue's texts in the caller's language.
+ * @param tokenRates Count tokens.
  */
 export function modelsRoutes(
   {
@@ -24,7 +26,13 @@ export function modelsRoutes(
     desk,
   }: Pick<Models, 'chat' | 'list' | 'figures' | 'log' | 'whole' | 'creations' | 'desk'>,
   say: Say,
+  tokenRates: TokenRates,
 ): Route[] {
+  /** Who calls by a session. */
+  const callerOf = (userId: string) => {
+    const caller = { userId, keyId: null, tokensPerMinute: null }
+    return { ...caller, ...tokenRates.of(caller) }
+  }
   return [
     route(listModels, async ({ language }) =>
       list().map(one => ({
@@ -34,13 +42,13 @@ export function modelsRoutes(
       })),
     ),
     route(chatCall, async ({ caller: { userId }, body, signal }) =>
-      consoleAnswer(await chat.chat({ userId, keyId: null }, { text: body, signal, tellsCost: true })),
+      consoleAnswer(await chat.chat(callerOf(userId), { text: body, signal, tellsCost: true })),
     ),
     route(generateImage, async ({ caller: { userId }, body, contentType, signal }) => {
       const asked = { body, contentType, signal }
       // The console shows what comes, wherever a server would have kept it.
       const fields = { response_format: 'b64_json' }
-      return consoleAnswer(await whole.images({ userId, keyId: null }, asked, fields))
+      return consoleAnswer(await whole.images(callerOf(userId), asked, fields))
     }),
     route(listModelFigures, figures.list),
     route(listSessionLog, ({ caller, query, language }) =>

@@ -9,11 +9,12 @@ import {
   integer,
   pgTable,
   primaryKey,
+  smallint,
   text,
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { amount, moment } from '../../platform/database/columns.ts'
+import { amount, bytes, moment } from '../../platform/database/columns.ts'
 
 /** Keys for the model endpoints (B10): only a hash of each is kept. */
 export const apiKey = pgTable(
@@ -35,6 +36,7 @@ export const apiKey = pgTable(
     spendPeriod: text('spend_period', { enum: SPEND_PERIODS }),
     /** Null where only the installation's own limit holds. */
     requestsPerMinute: integer('requests_per_minute'),
+    tokensPerMinute: integer('tokens_per_minute'),
   },
   table => [
     uniqueIndex('api_key_hash').on(table.hash),
@@ -44,6 +46,7 @@ export const apiKey = pgTable(
       sql`(${table.spendLimitCents} is null) = (${table.spendPeriod} is null)
         and (${table.spendLimitCents} is null or ${table.spendLimitCents} >= 0)
         and (${table.requestsPerMinute} is null or ${table.requestsPerMinute} > 0)
+        and (${table.tokensPerMinute} is null or ${table.tokensPerMinute} > 0)
         and (${table.models} is null or cardinality(${table.models}) > 0)`,
     ),
   ],
@@ -71,7 +74,7 @@ export const apiKeyDay = pgTable(
 
 /**
  * A call of a model: written down before the model is asked, with what is set aside for it, and finished when it is paid
- * for. What was asked and answered is kept nowhere.
+ * for. What was asked and answered is kept in `model_call_body` alone, where the customer has it kept.
  */
 export const modelCall = pgTable(
   'model_call',
@@ -105,6 +108,10 @@ export const modelCall = pgTable(
     onceKey: text('once_key'),
     /** Hash of that and of the body, by which the same question is known. */
     onceBody: text('once_body'),
+    /** The gateway that runs it; null of calls before this was written down. */
+    gatewayId: uuid('gateway_id'),
+    /** Whether what it used is an estimate: its server never said. */
+    estimated: boolean('estimated').notNull().default(false),
   },
   table => [
     index('model_call_model').on(table.modelId, table.startedAt),
@@ -135,3 +142,47 @@ export const modelFigure = pgTable('model_figure', {
   calls: integer('calls').notNull(),
   measuredAt: moment('measured_at').notNull(),
 })
+
+/** How a model has answered on one day of UTC; kept for as long as its page tells. */
+export const modelDay = pgTable(
+  'model_day',
+  {
+    modelId: text('model_id').notNull(),
+    day: date('day', { mode: 'string' }).notNull(),
+    calls: integer('calls').notNull(),
+    answered: integer('answered').notNull(),
+    measuredAt: moment('measured_at').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.modelId, table.day] }),
+    check('model_day_counts', sql`${table.answered} between 0 and ${table.calls}`),
+  ],
+)
+
+/** Customers who have what they ask models, and what those answer, kept. Others have no row. */
+export const modelKeeping = pgTable(
+  'model_keeping',
+  {
+    userId: uuid('user_id').primaryKey(),
+    days: smallint('days').notNull(),
+    /** Of all that is kept of the customer's calls: never more than so much. */
+    bytes: integer('bytes').notNull().default(0),
+  },
+  table => [check('model_keeping_bounds', sql`${table.days} between 1 and 90 and ${table.bytes} >= 0`)],
+)
+
+/** What a call asked and was answered, sealed. */
+export const modelCallBody = pgTable(
+  'model_call_body',
+  {
+    callId: uuid('call_id').primaryKey(),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => modelKeeping.userId, { onDelete: 'cascade' }),
+    madeAt: moment('made_at').notNull(),
+    box: bytes('box').notNull(),
+    keyId: text('key_id').notNull(),
+    bytes: integer('bytes').notNull(),
+  },
+  table => [index('model_call_body_user').on(table.userId, table.madeAt)],
+)

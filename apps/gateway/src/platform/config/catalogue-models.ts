@@ -42,6 +42,9 @@ const imageInput = z
       .array(z.enum(['image/png', 'image/jpeg', 'image/webp', 'image/gif']))
       .min(1)
       .default(['image/png', 'image/jpeg', 'image/webp', 'image/gif']),
+    /** By what a picture is counted where a server does not say it: pixels that a token has, and the most of one picture. */
+    pixels_per_token: z.number().int().min(1).max(1_000_000).optional(),
+    tokens_max: z.number().int().min(1).max(TOKENS_MAX).optional(),
   })
   .transform(({ mb_max, ...rest }) => ({ ...rest, bytes_max: Math.round(mb_max * MB) }))
 

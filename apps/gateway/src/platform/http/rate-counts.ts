@@ -17,6 +17,8 @@ export interface RateRule {
 
 /** Counts one call of a key. */
 export type CountCall = (key: string, rule: RateRule) => RateCount | Promise<RateCount>
+/** Counts what a call of a key takes, or gives some of it back. */
+export type CountAmount = (key: string, rule: RateRule, amount: number) => RateCount | Promise<RateCount>
 
 /** Keys that one gateway remembers at once for one class of calls; the oldest go first. */
 const KEYS_MAX = 20_000
@@ -45,11 +47,11 @@ export function createRateCounts({ db, clock }: RateCountsDeps) {
     const endsAt = sql`now() + make_interval(secs => ${windowMs / 1_000})`
     const [row] = await q
       .insert(rateCount)
-      .values({ key: sha256Hex(key), count, endsAt })
+      .values({ key: sha256Hex(key), count: Math.max(0, count), endsAt })
       .onConflictDoUpdate({
         target: rateCount.key,
         set: {
-          count: sql`case when ${isOver} then ${count} else ${rateCount.count} + ${count} end`,
+          count: sql`greatest(0, case when ${isOver} then ${count} else ${rateCount.count} + ${count} end)`,
           endsAt: sql`case when ${isOver} then ${endsAt} else ${rateCount.endsAt} end`,
         },
       })
@@ -80,6 +82,11 @@ export function createRateCounts({ db, clock }: RateCountsDeps) {
       }
     },
 
+    /** Counts amounts in the database, so that all gateways together let through no more than allowed. */
+    amounts(name: string): CountAmount {
+      return (key, { windowMs }, amount) => add(`${name} ${key}`, amount, windowMs)
+    },
+
     /** Counts in a transaction: what is undone was not counted, and who counts the same key at once waits for it. */
     within(name: string) {
       return (q: Pick<Queryable, 'insert'>, key: string, { windowMs }: Pick<RateRule, 'windowMs'>) =>
@@ -91,7 +98,7 @@ export function createRateCounts({ db, clock }: RateCountsDeps) {
      * others told is learnt by that. A call never waits for it. N gateways let through at most N - 1 twentieths more
      * than allowed, and what comes while the last count is on its way; without the database each counts for itself.
      */
-    shared(name: string): CountCall {
+    shared(name: string): (key: string, rule: RateRule, amount?: number) => RateCount {
       const windows = createRecent<SharedWindow>()
       const current = ({ known, under_way, here }: SharedWindow) => known + under_way + here
 
@@ -109,16 +116,16 @@ export function createRateCounts({ db, clock }: RateCountsDeps) {
         own.under_way = 0
       }
 
-      return (key, { max, windowMs }) => {
+      return (key, { max, windowMs }, amount = 1) => {
         const now = nowMs()
         let own = windows.get(key)
         if (!own || own.endsAt <= now) {
           own = { known: 0, under_way: 0, here: 0, endsAt: now + windowMs, settleAfter: 0 }
           windows.set(key, own)
         }
-        own.here += 1
-        const isDue = own.here >= Math.max(1, Math.floor(max * SETTLED_SHARE))
-        if (isDue && own.under_way === 0 && own.settleAfter <= now && current(own) - 1 <= max) {
+        own.here += amount
+        const isDue = Math.abs(own.here) >= Math.max(1, Math.floor(max * SETTLED_SHARE))
+        if (isDue && own.under_way === 0 && own.settleAfter <= now && current(own) - amount <= max) {
           void settle(key, own, windowMs)
         }
         return { current: current(own), ttlMs: own.endsAt - now }

@@ -125,11 +125,16 @@ function useColumns(edit: (key: ApiKey) => void, revoke: (key: ApiKey) => void):
         header: t('api.limits.title'),
         width: '28%',
         cell: key => {
-          const { models, spend_limit: spend, requests_per_minute: calls } = key
+          const { models, spend_limit: spend, requests_per_minute: calls, tokens_per_minute: tokens } = key
           const what = models
             ? t('api.limits.said.models', { count: models.length })
             : t('api.limits.scopes.all')
-          const often = calls === null ? [] : [t('api.limits.said.calls', { count: calls })]
+          const often = [
+            ...(calls === null ? [] : [t('api.limits.said.calls', { count: calls })]),
+            ...(tokens === null
+              ? []
+              : [t('api.limits.said.tokens', { count: tokens, tokens: format.number(tokens) })]),
+          ]
           const cost = spend && [
             t(`api.limits.said.spent.${spend.period}`, {
               spent: format.money(spend.spent_micro, currency),

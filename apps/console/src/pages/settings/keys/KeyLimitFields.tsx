@@ -1,5 +1,5 @@
 import { type ApiKey, editApiKeyBody, SPEND_PERIODS, type SpendPeriod } from '@berth/contract/api-keys'
-import { API_KEY_CALLS_PER_MINUTE_MAX } from '@berth/contract/limits'
+import { ACCOUNT_TOKENS_PER_MINUTE_MAX, API_KEY_CALLS_PER_MINUTE_MAX } from '@berth/contract/limits'
 import { listModels } from '@berth/contract/models'
 import { MultiSelect, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
@@ -22,6 +22,8 @@ export interface KeyLimitValues {
   spend_period: SpendPeriod
   /** Empty: as many as any key. */
   requests_per_minute: string
+  /** Empty: as many as the account. */
+  tokens_per_minute: string
 }
 
 /** What a form begins with. @param key What is edited; null for a new one. */
@@ -33,11 +35,13 @@ export function limitValues(key: ApiKey | null): KeyLimitValues {
     spend_amount: spend === null ? '' : (spend.amount / 100).toFixed(2),
     spend_period: spend?.period ?? 'month',
     requests_per_minute: key?.requests_per_minute?.toString() ?? '',
+    tokens_per_minute: key?.tokens_per_minute?.toString() ?? '',
   }
 }
 
 const isBlank = (text: string) => text.trim() === ''
-const { models, spend_limit, requests_per_minute } = editApiKeyBody.shape
+const { models, spend_limit, requests_per_minute, tokens_per_minute } = editApiKeyBody.shape
+const numberText = z.string().transform(text => (isBlank(text) ? null : Number(text.trim())))
 
 /** The fields of a form with limits; `limitsOf` makes of their values what is sent. */
 export const limitFields = {
@@ -45,10 +49,8 @@ export const limitFields = {
   models: z.array(z.string()),
   spend_amount: optionalAmountText.pipe(spend_limit.unwrap().shape.amount.nullable()),
   spend_period: z.enum(SPEND_PERIODS),
-  requests_per_minute: z
-    .string()
-    .transform(text => (isBlank(text) ? null : Number(text.trim())))
-    .pipe(requests_per_minute),
+  requests_per_minute: numberText.pipe(requests_per_minute),
+  tokens_per_minute: numberText.pipe(tokens_per_minute),
 }
 
 /** Whether a form that binds a key to some models names any. */
@@ -64,6 +66,7 @@ export function limitsOf(form: z.output<z.ZodObject<typeof limitFields>>) {
     models: scope === 'all' ? null : form.models,
     spend_limit: amount === null ? null : { amount, period },
     requests_per_minute: form.requests_per_minute,
+    tokens_per_minute: form.tokens_per_minute,
   }
 }
 
@@ -130,6 +133,14 @@ export function KeyLimitFields({ form }: { form: UseFormReturnType<KeyLimitValue
         autoComplete="off"
         classNames={{ input: 'tabular' }}
         {...form.getInputProps('requests_per_minute')}
+      />
+      <TextInput
+        label={t('api.limits.tokens')}
+        description={t('api.limits.tokens_note', { max: number(ACCOUNT_TOKENS_PER_MINUTE_MAX) })}
+        inputMode="numeric"
+        autoComplete="off"
+        classNames={{ input: 'tabular' }}
+        {...form.getInputProps('tokens_per_minute')}
       />
     </>
   )

@@ -1,11 +1,12 @@
 import { OPEN_CREATION_STATUSES } from '@berth/contract/creation-states'
 import type { CALL_ERRORS } from '@berth/contract/session-log'
-import { and, asc, count, eq, gt, gte, inArray, lt, notExists, notInArray, or, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, gte, inArray, lt, ne, notExists, notInArray, or, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import { createAtOnce, createAtOnceEach } from '../../../platform/at-once.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
+import { gateway } from '../../../platform/gateways/tables.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Billing, Subject } from '../../billing/billing.ts'
 import type { Budgets } from '../../budgets/budgets.ts'
@@ -23,6 +24,8 @@ export interface CallBookDeps {
   log: Pick<Logger, 'error' | 'warn'>
   billing: Pick<Billing, 'lockWallet' | 'holdForModel' | 'releaseHold' | 'chargeOnce' | 'totals'>
   budgets: Pick<Budgets, 'requireRoom'>
+  /** This gateway. */
+  owner: string
 }
 
 /** Who calls a model: by a key, or by a session. */
@@ -33,6 +36,10 @@ export interface ModelCaller {
   once?: Once | null
   /** Told the call's id once it is written down, also where it is refused later. */
   onBegun?: (callId: string) => void
+  /** Told how many tokens it is to use, about and with the longest answer, before it is written down; it may refuse. */
+  onAsked?: (tokens: number) => Promise<void>
+  /** Told how many it has used, once it is over. */
+  onUsed?: (tokens: number) => void
 }
 
 /** A model as it is charged: also one that the catalogue has no more, of which nothing is charged. */
@@ -43,6 +50,8 @@ export interface CallEnd {
   status: 'done' | 'left' | 'failed'
   used: Used
   firstByteMs: number | null
+  /** Whether what it used is an estimate; left out: its server said it, or it used nothing. */
+  estimated?: boolean
   /** Of a failed call; left out: no server answered it. */
   errorCode?: (typeof CALL_ERRORS)[number]
 }
@@ -50,6 +59,15 @@ export interface CallEnd {
 /** A call ends by itself long before that: one that still runs then has lost its gateway. */
 const LOST_MS = 3_600_000
 const PAGE = 200
+/**
+ * Gateways say every two seconds that they live (platform/gateways). One that has not for so long writes no end down any more;
+ * one that ended in good order has no row, and has written its ends down before.
+ */
+const GONE_SECONDS = 60
+const hasLostGateway = sql`not exists (
+  select 1 from ${gateway} g
+  where g.id = ${modelCall.gatewayId} and g.seen_until > now() - make_interval(secs => ${GONE_SECONDS})
+)`
 
 /**
  * Begins and ends that are written down at a time, of one customer and of all. Those of one wait for the wallet's lock, each
@@ -88,7 +106,7 @@ async function hasFreeCall(
 }
 
 /** What calls of models cost: set aside before the model is asked, charged when it has answered. */
-export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBookDeps) {
+export function createCallBook({ db, clock, ids, log, billing, budgets, owner }: CallBookDeps) {
   const ofOne = createAtOnceEach(OF_ONE_AT_ONCE_MAX)
   const ofAll = createAtOnce(AT_ONCE_MAX)
   /** Works on the book in turn. What one has begun and ended is in one line, so that no ends are left behind by begins. */
@@ -124,6 +142,7 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
       streamed: call.streamed,
       free,
       status: 'running',
+      gatewayId: owner,
       startedAt: at,
       mostMicro: amountMicro,
       ...(once && { onceKey: once.key, onceBody: once.body }),
@@ -138,7 +157,7 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
     callId: string,
     end: CallEnd,
   ): Promise<bigint> {
-    const { status, used, firstByteMs } = end
+    const { status, used, firstByteMs, estimated = false } = end
     const errorCode = status === 'failed' ? (end.errorCode ?? 'not_answered') : null
     await billing.lockWallet(tx, userId)
     const [row] = await tx.select().from(modelCall).where(eq(modelCall.id, callId)).for('update')
@@ -153,7 +172,7 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
       : await billing.chargeOnce(tx, { userId, subject, name: model.name, meters, at })
     await tx
       .update(modelCall)
-      .set({ ...used, status, endedAt: at, firstByteMs, costMicro, errorCode })
+      .set({ ...used, status, estimated, endedAt: at, firstByteMs, costMicro, errorCode })
       .where(eq(modelCall.id, callId))
     await settleOfKey(tx, { ...row, costMicro })
     return costMicro
@@ -206,7 +225,7 @@ export function createCallBook({ db, clock, ids, log, billing, budgets }: CallBo
         )
       const isLost = and(
         eq(modelCall.status, 'running'),
-        lt(modelCall.startedAt, before),
+        or(lt(modelCall.startedAt, before), and(ne(modelCall.gatewayId, owner), hasLostGateway)),
         notExists(isWorkedOn),
       )
       const lost = await db

@@ -133,7 +133,7 @@ export function answerTokens(
 
 /**
  * What a question uses at the most. A token is at least a byte of what is sent, so the bytes of the body are more tokens than
- * its messages ever have; and no model reads more than its context.
+ * its messages ever have; of its pictures their most tokens are among them. And no model reads more than its context.
  */
 export function mostOf(
   body: WordsBody,

@@ -7,6 +7,7 @@ import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { createAskServers } from './ask-servers.ts'
 import { fieldError, gather, jsonOf, liftAsked, readAsked, requireShort } from './asked-json.ts'
+import { askedTokens, wordsTokens } from './asked-tokens.ts'
 import type { CallBook, CallEnd, ModelCaller } from './call-book.ts'
 import { answerTokens, mostOf, sentBody, WORDS_BODIES, type WordsPath } from './chat-body.ts'
 import { CALL_MS_MAX, type Desk, type Opened } from './desk.ts'
@@ -20,10 +21,6 @@ const ANSWER_BYTES_MAX = 16_777_216
 const REFUSAL_BYTES_MAX = 65_536
 /** A streamed token with all around it is never so long on average. */
 const BYTES_PER_TOKEN_MAX = 4_096
-/** Where a server does not say what it has used: letters that a token has, by which what was sent is counted. */
-const BYTES_PER_TOKEN = 4
-/** And of a picture, about what most models make of one. */
-const TOKENS_PER_PICTURE = 1_000
 const OK = 200
 const REFUSED = 400
 
@@ -58,8 +55,8 @@ export interface ChatReply {
 /** A call that is under way. */
 interface Running extends Opened {
   most: UsedMost
-  /** Bytes of what was asked, by which it is counted where nobody says more. */
-  bodyBytes: number
+  /** Tokens of what was asked, about: so it is counted where nobody says more. */
+  aboutTokens: number
   /** Whether the customer asked to be told at the end of a stream what was used, and whether to be told what it cost. */
   tellsUsage: boolean
   tellsCost: boolean
@@ -81,8 +78,10 @@ export function createChat(deps: ChatDeps) {
       await end(running, { status: 'failed', used: NOTHING, errorCode: 'broke_off' }, firstMs)
       throw new ApiError('model_call_failed', { cause: error })
     }
-    const used = readUsage(jsonOf(text)?.usage, running.most) ?? guess(running, text.length / BYTES_PER_TOKEN)
-    const costMicro = await end(running, { status: 'done', used }, firstMs)
+    const answer = jsonOf(text)
+    const said = readUsage(answer?.usage, running.most)
+    const used = said ?? guess(running, null, wordsTokens(answer?.choices))
+    const costMicro = await end(running, { status: 'done', used, estimated: said === null }, firstMs)
     return { callId: running.callId, status: OK, streamed: false, body: text, costMicro }
   }
 
@@ -98,11 +97,16 @@ export function createChat(deps: ChatDeps) {
     let ended: Promise<{ used: Used; costMicro: bigint }> | null = null
     function endOnce() {
       const { status, used, pieces, firstMs } = seen
-      const paid = firstMs === null ? NOTHING : (used ?? guess(running, pieces))
-      ended ??= end(running, { status, used: paid, errorCode: 'broke_off' }, firstMs).then(costMicro => ({
-        used: paid,
-        costMicro,
-      }))
+      // What a server says before the end is of the beginning: the rest of the answer is counted.
+      const isSaid = status === 'done' && used !== null
+      const paid = firstMs === null ? NOTHING : isSaid ? used : guess(running, used, pieces)
+      const estimated = firstMs !== null && !isSaid
+      ended ??= end(running, { status, used: paid, errorCode: 'broke_off', estimated }, firstMs).then(
+        costMicro => ({
+          used: paid,
+          costMicro,
+        }),
+      )
       return ended
     }
 
@@ -168,12 +172,14 @@ export function createChat(deps: ChatDeps) {
       requireShort(wordBytes)
       const answer = answerTokens(body, model)
       if (answer === null) throw fieldError('max_tokens', 'too_large')
-      const most = mostOf(body, { bodyBytes: input.text.length, answer }, model)
+      const most = mostOf(body, { bodyBytes: wordBytes + pictures.tokens.most, answer }, model)
       const streamed = body.stream === true
       const leave = enter(caller)
       let running: Running | null = null
       try {
         const startedMs = performance.now()
+        const aboutTokens = askedTokens(body, texts) + pictures.tokens.about
+        await caller.onAsked?.(Math.min(aboutTokens, most.inputTokens) + most.outputTokens)
         const callId = await book.begin(caller, model, { most, streamed })
         const tellsUsage = body.stream_options?.include_usage === true
         running = {
@@ -181,7 +187,7 @@ export function createChat(deps: ChatDeps) {
           model,
           callId,
           most,
-          bodyBytes: wordBytes + pictures.count * TOKENS_PER_PICTURE * BYTES_PER_TOKEN,
+          aboutTokens,
           tellsUsage,
           tellsCost: input.tellsCost ?? false,
           startedMs,
@@ -209,7 +215,8 @@ export function createChat(deps: ChatDeps) {
       } catch (error) {
         leave()
         // What has ended already is not ended again.
-        if (running) {
+        if (!running) caller.onUsed?.(0)
+        else {
           const status = input.signal.aborted ? 'left' : 'failed'
           await end(running, { status, used: NOTHING }, null).catch(() => undefined)
         }
@@ -257,12 +264,12 @@ function costEvent(
   return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
 }
 
-/** What was used where nobody says it: never more than was set aside. */
-function guess({ bodyBytes, most }: Running, outputTokens: number): Used {
+/** What was used where nobody says all of it: never more than was set aside. */
+function guess({ aboutTokens, most }: Running, said: Used | null, outputTokens: number): Used {
   return {
     ...NO_USE,
-    inputTokens: Math.min(most.inputTokens, Math.ceil(bodyBytes / BYTES_PER_TOKEN)),
-    outputTokens: Math.min(most.outputTokens, Math.ceil(outputTokens)),
+    ...(said ?? { inputTokens: Math.min(most.inputTokens, aboutTokens) }),
+    outputTokens: Math.min(most.outputTokens, Math.max(said?.outputTokens ?? 0, Math.ceil(outputTokens))),
   }
 }
 

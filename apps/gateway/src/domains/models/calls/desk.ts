@@ -59,6 +59,7 @@ export function createDesk({ log, book, models }: DeskDeps) {
       how: Omit<CallEnd, 'firstByteMs'>,
       firstMs: number | null,
     ): Promise<bigint> {
+      caller.onUsed?.(how.used.inputTokens + how.used.outputTokens)
       const firstByteMs = firstMs === null ? null : Math.max(0, Math.round(firstMs - startedMs))
       const ended = book.end(caller, model, callId, { ...how, firstByteMs })
       ending.add(ended)

@@ -2,7 +2,9 @@ import * as z from 'zod'
 import type { ModelPicture } from '../../../drivers/models/port.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import { fieldError } from './asked-json.ts'
+import { pictureTokens } from './asked-tokens.ts'
 import type { ChatBody } from './chat-body.ts'
+import { HEAD_BYTES, pictureSize } from './picture-size.ts'
 
 /**
  * Parts of a message that a chat may have, and all that they may hold. Others name addresses, which a server would open for
@@ -17,7 +19,7 @@ const picturePart = z.strictObject({
   image_url: z.union([z.string(), z.strictObject({ url: z.unknown(), detail: z.string().nullish() })]),
 })
 const HEAD = /^"data:(image\/[a-z0-9.+-]{1,40});base64,$/
-const HEAD_BYTES_MAX = 64
+const ADDRESS_HEAD_BYTES_MAX = 64
 const FIRST_CHARS = 24
 
 /** How files of the types begin. */
@@ -34,16 +36,17 @@ type Limits = NonNullable<CatalogueModel['image_input']>
  * Looks at what messages hold, and at the pictures among it (R5.10): how many, how large, of which type, and that they come with it. None of them is
  * decoded but for its beginning.
  * @param texts Of the body, by their marks.
- * @returns How many there are, and their bytes as they were sent.
+ * @returns Their bytes as they were sent, and the tokens that they count as: about, and at the most.
  * @throws ApiError `validation_failed`
  */
 export function checkPictures(
   messages: ChatBody['messages'],
   limits: Limits | null,
   texts: ReadonlyMap<string, Buffer>,
-): { count: number; bytes: number } {
+): { bytes: number; tokens: { about: number; most: number } } {
   let count = 0
   let bytes = 0
+  const tokens = { about: 0, most: 0 }
   messages.forEach(({ content }, message) => {
     if (content === undefined || content === null || typeof content === 'string') return
     // One part that is in no list would be read as such by some.
@@ -56,12 +59,21 @@ export function checkPictures(
       const { image_url: image } = picture.data
       const url = typeof image === 'string' ? image : image.url
       if (typeof url !== 'string') throw fieldError(path, 'picture_address')
-      bytes += requirePicture(sentPicture(url, texts), limits, path).base64.length
+      const sent = requirePicture(sentPicture(url, texts), limits, path)
+      const counted = pictureTokens(pictureSize(sent.type, headOf(sent)), limits)
+      bytes += sent.base64.length
+      tokens.about += counted.about
+      // Of a picture that says nothing of itself, no more tokens than bytes.
+      tokens.most += Math.max(counted.most, sent.base64.length)
       count += 1
       if (count > limits.count_max) throw fieldError(path, 'pictures_over')
     })
   })
-  return { count, bytes }
+  return { bytes, tokens }
+}
+
+function headOf({ base64 }: SentPicture): Buffer {
+  return Buffer.from(base64.toString('latin1', 0, Math.ceil(HEAD_BYTES / 3) * 4), 'base64')
 }
 
 /** A picture as it came: its type, and its bytes in base64. */
@@ -73,7 +85,7 @@ export interface SentPicture {
 /** @returns Null for what is no picture that comes along. */
 export function sentPicture(text: string, texts: ReadonlyMap<string, Buffer>): SentPicture | null {
   const quoted = texts.get(text) ?? Buffer.from(`"${text}"`)
-  const comma = quoted.subarray(0, HEAD_BYTES_MAX).indexOf(',')
+  const comma = quoted.subarray(0, ADDRESS_HEAD_BYTES_MAX).indexOf(',')
   const type = HEAD.exec(quoted.toString('latin1', 0, comma + 1).replaceAll('\\/', '/'))?.[1]
   return type === undefined ? null : { type, base64: quoted.subarray(comma + 1, -1) }
 }

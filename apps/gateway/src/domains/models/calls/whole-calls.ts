@@ -6,6 +6,7 @@ import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { createAskServers } from './ask-servers.ts'
 import { gather, jsonOf, liftAsked, readAsked, requireShort } from './asked-json.ts'
+import { wordsTokens } from './asked-tokens.ts'
 import type { CallBook, CallEnd, ModelCaller } from './call-book.ts'
 import type { ChatReply } from './chat.ts'
 import { CALL_MS_MAX, type Desk } from './desk.ts'
@@ -18,7 +19,6 @@ import { readUsage, type Used, type UsedMost } from './used.ts'
 /** Ten large pictures, or the vectors of a thousand texts. */
 const ANSWER_BYTES_MAX = 67_108_864
 const REFUSAL_BYTES_MAX = 65_536
-const BYTES_PER_TOKEN = 4
 const REFUSED = 400
 
 interface WholeCallsDeps {
@@ -38,13 +38,18 @@ export interface WholeInput {
   signal: AbortSignal
 }
 
+/** What was used, and whether that is an estimate. */
+type Counted = Used & { estimated?: boolean }
+
 /** A question that is ready to be asked, and how its answer is counted. */
 interface Ready {
   model: CatalogueModel
   request: Omit<ModelRequest, 'signal'>
   most: UsedMost
+  /** Tokens that it is to use, about. */
+  aboutTokens: number
   /** Null for what is no answer: it costs nothing, and is not passed on. */
-  usedOf(answer: Buffer): Used | null
+  usedOf(answer: Buffer): Counted | null
 }
 
 function failed(cause: unknown): never {
@@ -61,7 +66,11 @@ export function createWholeCalls(deps: WholeCallsDeps) {
     const leave = desk.enter(caller)
     try {
       const startedMs = performance.now()
-      const callId = await book.begin(caller, model, { most, streamed: false })
+      await caller.onAsked?.(ready.aboutTokens)
+      const callId = await book.begin(caller, model, { most, streamed: false }).catch(error => {
+        caller.onUsed?.(0)
+        throw error
+      })
       const opened = { caller, model, callId, startedMs }
       let errorCode: NonNullable<CallEnd['errorCode']> = 'not_answered'
       const fail = (hasLeft: boolean) =>
@@ -80,9 +89,10 @@ export function createWholeCalls(deps: WholeCallsDeps) {
         errorCode = 'broke_off'
         const firstMs = performance.now()
         const body = await gather(reply.body, ANSWER_BYTES_MAX).catch(failed)
-        const used = ready.usedOf(body)
-        if (used === null) throw new ApiError('model_call_failed')
-        const costMicro = await desk.end(opened, { status: 'done', used }, firstMs)
+        const counted = ready.usedOf(body)
+        if (counted === null) throw new ApiError('model_call_failed')
+        const { estimated = false, ...used } = counted
+        const costMicro = await desk.end(opened, { status: 'done', used, estimated }, firstMs)
         return { callId, status: 200, streamed: false, body, costMicro }
       } catch (error) {
         await fail(leaving.aborted)
@@ -115,6 +125,7 @@ export function createWholeCalls(deps: WholeCallsDeps) {
         model,
         request: { path: 'images/generations', body, texts: asked.texts, picture: asked.picture(model) },
         most: { inputTokens: 0, outputTokens: 0, images: body.n },
+        aboutTokens: 0,
         usedOf(answer) {
           const lifted = liftLongTexts(answer, ids)
           const came = lifted === null ? null : picturesIn(jsonOf(lifted.json))
@@ -134,13 +145,14 @@ export function createWholeCalls(deps: WholeCallsDeps) {
       const most = { inputTokens, outputTokens: 0 }
       const guessed = {
         ...NO_USE,
-        inputTokens: Math.min(inputTokens, Math.ceil(bytes.length / BYTES_PER_TOKEN)),
+        inputTokens: Math.min(inputTokens, wordsTokens(body.input, texts)),
       }
       const ready: Ready = {
         model,
         request: { path: 'embeddings', body, texts },
         most,
-        usedOf: answer => readUsage(usageOf(answer), most) ?? guessed,
+        aboutTokens: guessed.inputTokens,
+        usedOf: answer => readUsage(usageOf(answer), most) ?? { ...guessed, estimated: true },
       }
       return await answer(caller, ready, signal)
     },

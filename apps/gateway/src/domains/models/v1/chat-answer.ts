@@ -2,7 +2,7 @@ import { CALL_HEADER, COST_HEADER } from '@berth/contract/models'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { RawAnswer } from '../../../platform/http/raw-routes.ts'
 import type { ChatReply } from '../calls/chat.ts'
-import { refusalOf } from './openai-errors.ts'
+import { readRefusal } from './upstream-refusal.ts'
 
 export const JSON_HEADERS = {
   'content-type': 'application/json; charset=utf-8',
@@ -15,9 +15,6 @@ const EVENT_HEADERS = {
   'x-accel-buffering': 'no',
 } as const
 const REFUSED = 400
-const REASON_CHARS_MAX = 500
-/** How servers say that there is more than a model has context for, where their code does not. */
-const TOO_LONG = /context (?:length|window|size)|maximum context|too many tokens/i
 
 /** What came of a call, as a client of OpenAI's protocol is answered. @throws ApiError `model_call_failed` */
 export function openAiAnswer(reply: ChatReply): RawAnswer {
@@ -25,26 +22,28 @@ export function openAiAnswer(reply: ChatReply): RawAnswer {
   const refusal = refusedBy(reply)
   if (refusal === null) throw new ApiError('model_call_failed')
   const headers = { ...JSON_HEADERS, [CALL_HEADER]: reply.callId, [COST_HEADER]: '0' }
-  return { status: reply.status, headers, body: JSON.stringify(refusal) }
+  return { status: reply.status, headers, body: JSON.stringify({ error: refusal.error }) }
 }
 
 /**
  * What came of a call, as the console is answered: as it is, and what is refused like any other refusal (R7.8).
- * @throws ApiError `context_length_exceeded`, `model_refused`, `model_call_failed`
+ * @throws ApiError `context_length_over`, `context_length_exceeded`, `model_refused`, `model_call_failed`
  */
 export function consoleAnswer(reply: ChatReply): RawAnswer {
   if (reply.status < REFUSED) return goodAnswer(reply)
   const refusal = refusedBy(reply)
   if (refusal === null) throw new ApiError('model_call_failed')
-  const { code, message } = refusal.error
-  if (code === 'context_length_exceeded' || TOO_LONG.test(message)) {
-    throw new ApiError('context_length_exceeded')
+  const { tooLong, error } = refusal
+  if (tooLong?.numbers) {
+    const { limit, asked } = tooLong.numbers
+    throw new ApiError('context_length_over', { values: { limit, asked, over: asked - limit } })
   }
-  throw new ApiError('model_refused', { values: { reason: message.slice(0, REASON_CHARS_MAX) } })
+  if (tooLong) throw new ApiError('context_length_exceeded')
+  throw new ApiError('model_refused', { values: { reason: error.message } })
 }
 
 function refusedBy({ body }: ChatReply) {
-  return Buffer.isBuffer(body) ? refusalOf(body) : null
+  return Buffer.isBuffer(body) ? readRefusal(body) : null
 }
 
 function goodAnswer({ callId, streamed, costMicro, body }: ChatReply): RawAnswer {

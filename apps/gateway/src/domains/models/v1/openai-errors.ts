@@ -39,25 +39,3 @@ export function openAiError(error: ApiError, language: Language): { status: numb
     body: { error: { message, type, param: field?.path ?? null, code: known?.code ?? error.code } },
   }
 }
-
-/**
- * Puts the refusal of a server as its own clients read it, where it is one; else says that the call failed. Nothing of it
- * but its message and what it is about is passed on.
- */
-export function refusalOf(text: Buffer): OpenAiError | null {
-  try {
-    const { error } = JSON.parse(text.toString('utf8')) as { error?: Partial<OpenAiError['error']> }
-    if (typeof error?.message !== 'string') return null
-    const text_ = (value: unknown) => (typeof value === 'string' ? value : null)
-    return {
-      error: {
-        message: error.message,
-        type: text_(error.type) ?? 'invalid_request_error',
-        param: text_(error.param),
-        code: text_(error.code),
-      },
-    }
-  } catch {
-    return null
-  }
-}

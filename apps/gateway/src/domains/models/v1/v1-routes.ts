@@ -16,6 +16,7 @@ import type { WordsPath } from '../calls/chat-body.ts'
 import type { WholeInput } from '../calls/whole-calls.ts'
 import type { Models } from '../models.ts'
 import { onceOf } from '../once-calls.ts'
+import type { TokenRates } from '../token-rates.ts'
 import { JSON_HEADERS, openAiAnswer } from './chat-answer.ts'
 import { openAiError } from './openai-errors.ts'
 import { videoRoutes } from './video-routes.ts'
@@ -34,10 +35,13 @@ const FINAL_CODES: readonly unknown[] = [
  * `/v1`: hosted models by OpenAI's protocol, for any client of it, with an API key (B10). It lies at the root of the
  * console's address, where clients look for it.
  * @param models The domain.
+ * @param counts Counts calls.
+ * @param tokenRates Count tokens.
  */
 export function v1Routes(
   models: Pick<Models, 'apiKeys' | 'chat' | 'creations' | 'desk' | 'list' | 'whole'>,
   counts: Pick<RateCounts, 'shared' | 'exact'>,
+  tokenRates: TokenRates,
 ): RawRoute[] {
   const countCall = counts.shared('v1')
   // A limit that a customer has set holds to the call over all gateways.
@@ -85,7 +89,12 @@ export function v1Routes(
         if (isOver) throw tooMany(ttlMs)
         const given = request.headers[IDEMPOTENCY_KEY_HEADER.toLowerCase()]
         const once = onceOf(given, { keyId: holder.keyId, path, body: request.body })
-        const answered = await answer(request, { ...holder, once, onBegun })
+        const answered = await answer(request, {
+          ...holder,
+          once,
+          onBegun,
+          ...tokenRates.of(holder, headers),
+        })
         return { ...answered, headers: { ...answered.headers, ...headers } }
       } catch (error) {
         throw error instanceof ApiError ? new V1Refusal(error, headers) : error

@@ -52,6 +52,7 @@ test(
     try {
       const { done, left } = await carryOut(world, plan, { seed, workers: WORKERS, wrong, untilMs })
       process.stdout.write(`${OPERATIONS - left} of ${OPERATIONS} operations were made; now all settles.\n`)
+      if (OPERATIONS >= ALL_ACTS_FROM) process.stdout.write(`Refused:\n${wrong.refusals()}\n`)
       const problems = [...wrong.all(), ...(await settle(world))]
       // What was done is audited all the same.
       if (left > 0) problems.push(`${left} of ${OPERATIONS} operations were not begun in time`)
@@ -59,7 +60,7 @@ test(
       problems.push(...(await checkProof(world.operator.db, world.engine)))
       expect(problems, `seed ${seed}\n`).toEqual([])
       const never = (Object.keys(ACTS) as ActName[]).filter(name => !done.has(name))
-      if (OPERATIONS >= ALL_ACTS_FROM) expect(never, `seed ${seed}`).toEqual([])
+      if (OPERATIONS >= ALL_ACTS_FROM) expect(never, `seed ${seed}\n${wrong.refusals()}\n`).toEqual([])
     } finally {
       await world.stop()
     }

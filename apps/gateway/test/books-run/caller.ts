@@ -31,7 +31,7 @@ export interface CallerWorld {
  * Makes calls as customers do whose gateways are killed: on another gateway, with the same key, until the answer stands.
  * @param wrong Gets what no call may answer.
  */
-export function createCaller(world: CallerWorld, wrong: Pick<Findings, 'add'>) {
+export function createCaller(world: CallerWorld, wrong: Pick<Findings, 'add' | 'refused'>) {
   let turn = 0
 
   /** @throws Error where no gateway gives an answer that stands. */
@@ -45,18 +45,23 @@ export function createCaller(world: CallerWorld, wrong: Pick<Findings, 'add'>) {
     for (let signedIn = 0; ; ) {
       const said = await once(customer, call, input, key)
       // What a card said stands for its key, though another try may be made; and what is sold out stays so for now.
-      if (said.ok || /^(?:payment_failed|card_)|_sold_out$/.test(said.code))
-        return said as Outcome<CallData<C>>
+      if (said.ok) return said
+      if (said.code !== 'dropped' && /^(?:payment_failed|card_)|_sold_out$/.test(said.code))
+        return refused(call, said.code)
       const needsSignIn = said.code === 'login_expired' || said.code === 'recent_sign_in_required'
       if (needsSignIn && signedIn++ < 3) {
         customer.token = await world.signIn(customer.userId)
         continue
       }
-      if (said.code !== 'dropped' && ERRORS[said.code].verdict !== 'retry')
-        return { ok: false, code: said.code }
+      if (said.code !== 'dropped' && ERRORS[said.code].verdict !== 'retry') return refused(call, said.code)
       if (performance.now() > deadline) throw new Error(`${call.operation} is not answered: ${said.code}`)
       await new Promise(resolve => setTimeout(resolve, RETRY_MS))
     }
+  }
+
+  function refused({ operation }: Call, code: ErrorCode) {
+    wrong.refused(operation, code)
+    return { ok: false, code } as const
   }
 
   async function once<C extends Call>(

@@ -12,6 +12,8 @@ export function createFindings(total: number, tell: (line: string) => void) {
   const wrong: string[] = []
   const beganMs = performance.now()
   let saidMs = beganMs
+  /** How often each operation was refused, by code. */
+  const refusals = new Map<string, Map<string, number>>()
 
   return {
     /** Something that may never be, in a sentence. */
@@ -30,6 +32,22 @@ export function createFindings(total: number, tell: (line: string) => void) {
     },
 
     all: (): readonly string[] => wrong,
+
+    /** That a call was refused, as it may be. */
+    refused(operation: string, code: string): void {
+      const codes = refusals.get(operation) ?? new Map<string, number>()
+      refusals.set(operation, codes.set(code, (codes.get(code) ?? 0) + 1))
+    },
+
+    /** What was refused and how often, an operation a line. */
+    refusals: (): string =>
+      [...refusals]
+        .map(
+          ([operation, codes]) =>
+            `${operation}: ${[...codes].map(([code, times]) => `${times} × ${code}`).join(', ')}`,
+        )
+        .sort()
+        .join('\n'),
   }
 }
 export type Findings = ReturnType<typeof createFindings>

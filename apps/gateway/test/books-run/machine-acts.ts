@@ -44,6 +44,8 @@ export const MACHINE_ACTS = {
         charge_cycle: pick(CYCLES, rest) ?? 'weekly',
         auto_renew: how < 0.15,
       }),
+      // An address leads to ports.
+      ...(how > 0.7 && { tcp_ports: [8_000] }),
       ...(how > 0.85 && { public_ip: 'dedicated' as const }),
       ...(how > 0.5 && how < 0.6 && { spend_limit_cents: 1 + Math.floor(rest * 300) }),
     }
@@ -109,7 +111,8 @@ export const MACHINE_ACTS = {
   },
   async deleteVolume(performer) {
     const one = await pickVolume(performer)
-    return one ? (await performer.ask(deleteVolume, { params: { id: one.id } })).ok : false
+    if (!one) return false
+    return (await performer.ask(deleteVolume, { params: { id: one.id }, query: { name: one.name } })).ok
   },
   async attachVolume(performer) {
     const one = await pickVolume(performer)

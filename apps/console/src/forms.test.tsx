@@ -412,7 +412,7 @@ const FORMS: readonly FormCase[] = [
     call: editApiKey,
     Form: () => <EditApiKeyDialog apiKey={API_KEY} opened onClose={nothing} />,
     namespaces: ['keys'],
-    typed: { 'Spending limit, USD': '5', 'Calls a minute': '60' },
+    typed: { 'Budget, USD': '5', 'Calls a minute': '60' },
     submit: 'Save',
   },
   {
@@ -444,7 +444,7 @@ const API_KEY: ApiKey = {
   ...(sampleOf(editApiKey.data) as ApiKey),
   name: 'laptop',
   models: null,
-  spend_limit: { amount: 500, period: 'day', spent_micro: '1200000', until: '2026-12-01T00:00:00.000Z' },
+  spend_limit: { amount: 500, period: 'day', stops: true, spent_micro: '1200000', until: '2026-12-01T00:00:00.000Z' },
 }
 
 const AUTO_TOPUP: AutoTopup = {

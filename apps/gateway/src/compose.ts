@@ -326,6 +326,8 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     billing,
     events,
     instancesThere: (q, ids) => instances.instancesThere(q, ids),
+    keysThere: (q, ids) => models.apiKeys.there(q, ids),
+    keysSpent: (q, keys) => models.apiKeys.spent(q, keys),
     stop: userId => instances.stopForBudget(userId),
     owner: parts.gatewayId,
     lookMs: parts.meteringMs,

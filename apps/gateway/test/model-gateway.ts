@@ -12,6 +12,7 @@ import { startGateway, type TestGateway } from './start-gateway.ts'
 export interface ModelCustomer {
   userId: string
   token: string
+  email: string
   keyId: string
   key: string
   /** An official client with that key, which tries nothing again unless it is told to. */
@@ -65,12 +66,13 @@ export async function startModelGateway({
     server,
     spare,
     async customer(cents = 100, limits = {}) {
-      const { userId, token } = await gateway.signUp()
+      const { userId, token, email } = await gateway.signUp()
       if (cents > 0) await gateway.grant(userId, cents)
       const made = await gateway.data(createApiKey, { body: { name: 'test', ...limits } }, { token })
       return {
         userId,
         token,
+        email,
         keyId: made.id,
         key: made.key,
         client: (options = {}) =>

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { BUDGET_PERIODS } from './budgets.ts'
 import { defineCall } from './call.ts'
 import { by, micro, timestamp } from './fields.ts'
 import {
@@ -12,15 +13,13 @@ import {
   MODEL_ID_CHARS_MAX,
 } from './limits.ts'
 
-/** What a key's spend limit is for: a day or a month of UTC. */
-export const SPEND_PERIODS = ['day', 'month'] as const
-export type SpendPeriod = (typeof SPEND_PERIODS)[number]
-
-/** What a key may spend: nothing but the balance limits one that has none. */
+/** A key's budget (B16): nothing but the balance limits one that has none. */
 const apiKeySpend = z.object({
   /** In cents. */
   amount: z.number().int(),
-  period: z.enum(SPEND_PERIODS),
+  period: z.enum(BUDGET_PERIODS),
+  /** Whether calls that may cost more than what is left are refused; else the budget only warns. */
+  stops: z.boolean(),
   /** What its calls of this period have cost so far. */
   spent_micro: micro,
   /** When the period is over and all of it is there again. */
@@ -43,7 +42,7 @@ export const apiKey = z.object({
   revoked_at: timestamp.nullable(),
   /** The models that it may name; null all of them, also those that come later. */
   models: z.array(z.string()).nullable(),
-  /** What its calls may cost in a period; null where nothing but the balance limits it. */
+  /** What its calls may cost in a period, which is its budget; null where nothing but the balance limits it. */
   spend_limit: apiKeySpend.nullable(),
   /** Calls that it may make in a minute; null as many as any key. */
   requests_per_minute: z.number().int().nullable(),
@@ -80,7 +79,14 @@ const spendAmount = z
   .min(1, by('invalid_amount'))
   .max(BUDGET_CENTS_MAX, by('too_large'))
 const spendLimit = z
-  .object({ amount: spendAmount, period: z.enum(SPEND_PERIODS, by('not_allowed')) }, by('wrong_type'))
+  .object(
+    {
+      amount: spendAmount,
+      period: z.enum(BUDGET_PERIODS, by('not_allowed')),
+      stops: z.boolean(by('wrong_type')).default(true),
+    },
+    by('wrong_type'),
+  )
   .nullable()
 const requestsPerMinute = z
   .number(by('not_a_number'))
@@ -122,7 +128,7 @@ export const createApiKey = defineCall({
   timeout: 'normal',
   proof: 'recent',
   audit: { target: ['data.id'] },
-  stales: ['api_key.list'],
+  stales: ['api_key.list', 'bill.budgets'],
   body: createApiKeyBody,
   bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,
   data: apiKey.extend({ key: z.string() }),
@@ -147,7 +153,7 @@ export const editApiKey = defineCall({
   audience: 'verified',
   timeout: 'fast',
   audit: { target: ['params.id'] },
-  stales: ['api_key.list'],
+  stales: ['api_key.list', 'bill.budgets'],
   params: z.object({ id: z.uuid(by('not_allowed')) }),
   body: editApiKeyBody,
   bodyBytesMax: LONG_TEXT_BODY_BYTES_MAX,
@@ -162,7 +168,7 @@ export const revokeApiKey = defineCall({
   audience: 'user',
   timeout: 'fast',
   audit: { target: ['params.id'] },
-  stales: ['api_key.list'],
+  stales: ['api_key.list', 'bill.budgets'],
   params: z.object({ id: z.uuid(by('not_allowed')) }),
   data: z.null(),
 })

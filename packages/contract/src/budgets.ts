@@ -12,19 +12,25 @@ export type BudgetPeriod = (typeof BUDGET_PERIODS)[number]
 export const BUDGET_SHARES = [50, 80, 100] as const
 export type BudgetShare = (typeof BUDGET_SHARES)[number]
 
-/** What the account, or one of its instances, is meant to cost in a day or a month (B16). */
+/** What the account, one of its instances or one of its API keys is meant to cost in a day or a month (B16). */
 export const budget = z.object({
   id: z.string(),
-  /** The instance that it is for; null: all that the account spends. */
+  /** The instance that it is for; null without a key too: all that the account spends. */
   instance_id: z.string().nullable(),
   instance_name: z.string().nullable(),
+  /** The API key that it is for. */
+  key_id: z.string().nullable(),
+  key_name: z.string().nullable(),
   period: z.enum(BUDGET_PERIODS),
   /** In cents. */
   amount: z.number().int().min(1),
   currency,
-  /** Whether what it covers is stopped at 100 %, and not started before there is room again; else it only warns. */
+  /**
+   * Whether what it covers is stopped at 100 %, and not started before there is room again; of a key, whether calls that
+   * may cost more than what is left are refused. Else it only warns.
+   */
   stops: z.boolean(),
-  /** What bills say of this period so far, with what is due since the last posting. */
+  /** What bills say of this period so far, with what is due since the last posting; of a key what its calls have cost. */
   spent_micro: micro,
   /** The period that runs now. */
   since: timestamp,
@@ -47,7 +53,8 @@ export const listBudgets = defineCall({
   operation: 'bill.budgets',
   method: 'GET',
   path: '/api/bill/budget',
-  summary: "The account's own budgets, then those of its instances, each with what was spent of it so far.",
+  summary:
+    "The account's own budgets, then those of its instances and of its API keys, each with what was spent of it so far.",
   audience: 'user',
   timeout: 'normal',
   retry: true,
@@ -56,8 +63,10 @@ export const listBudgets = defineCall({
 
 /** What the form of a new budget sends. */
 export const addBudgetBody = z.object({
-  /** Null: for all that the account spends. */
+  /** Null without a key too: for all that the account spends. */
   instance_id: instanceId.nullable().default(null),
+  /** An API key, where no instance is named. */
+  key_id: z.uuid(by('not_allowed')).nullable().default(null),
   period,
   amount,
   stops,
@@ -69,11 +78,12 @@ export const addBudget = defineCall({
   operation: 'bill.add-budget',
   method: 'POST',
   path: '/api/bill/budget',
-  summary: 'Sets a budget for the account or one of its instances: one by day and one by month for each.',
+  summary:
+    'Sets a budget for the account, one of its instances or an API key: one by day and one by month for each; a key has one, by day or by month.',
   audience: 'verified',
   timeout: 'normal',
-  audit: { target: ['body.instance_id', 'data.id'] },
-  stales: ['bill.budgets', 'instance.check-resource'],
+  audit: { target: ['body.instance_id', 'body.key_id', 'data.id'] },
+  stales: ['bill.budgets', 'api_key.list', 'instance.check-resource'],
   body: addBudgetBody,
   data: budget,
 })
@@ -91,7 +101,7 @@ export const editBudget = defineCall({
   audience: 'verified',
   timeout: 'normal',
   audit: { target: ['params.id'] },
-  stales: ['bill.budgets', 'instance.check-resource'],
+  stales: ['bill.budgets', 'api_key.list', 'instance.check-resource'],
   params: id,
   body: editBudgetBody,
   data: budget,
@@ -105,7 +115,7 @@ export const removeBudget = defineCall({
   audience: 'user',
   timeout: 'normal',
   audit: { target: ['params.id'] },
-  stales: ['bill.budgets', 'instance.check-resource'],
+  stales: ['bill.budgets', 'api_key.list', 'instance.check-resource'],
   params: id,
   data: z.null(),
 })

@@ -6,3 +6,8 @@ export type BudgetRow = typeof budget.$inferSelect
 export function instanceIdsOf(rows: readonly Pick<BudgetRow, 'instanceId'>[]): string[] {
   return rows.map(({ instanceId }) => instanceId).filter(id => id !== null)
 }
+
+/** The API keys that budgets are for. */
+export function keyIdsOf(rows: readonly Pick<BudgetRow, 'keyId'>[]): string[] {
+  return rows.map(({ keyId }) => keyId).filter(id => id !== null)
+}

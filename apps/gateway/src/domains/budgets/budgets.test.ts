@@ -27,7 +27,7 @@ afterAll(() => fixture.close())
 const budgets = () => fixture.budgetsAt(fixture.instances)
 
 const add = (userId: string, body: Partial<AddBudgetBody> = {}) =>
-  budgets().add(userId, { instance_id: null, period: 'day', amount: 80, stops: true, ...body })
+  budgets().add(userId, { instance_id: null, key_id: null, period: 'day', amount: 80, stops: true, ...body })
 
 /** Shares that a customer was told of, oldest first. */
 const told = (userId: string) =>

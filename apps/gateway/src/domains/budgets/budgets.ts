@@ -5,7 +5,7 @@ import {
   type EditBudgetBody,
 } from '@berth/contract/budgets'
 import { BUDGETS_PER_USER_MAX, type Currency } from '@berth/contract/limits'
-import { and, asc, count, eq, ne } from 'drizzle-orm'
+import { and, asc, count, eq, isNull, ne } from 'drizzle-orm'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { wireOf } from '../../platform/http/wire.ts'
@@ -14,17 +14,20 @@ import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { type BudgetRow, instanceIdsOf } from './budget-rows.ts'
 import type { BudgetsDeps } from './budgets-deps.ts'
+import { type CoveredNames, createCovered } from './covered.ts'
+import { forgetAhead } from './forget-ahead.ts'
+import { createKeyBudgets } from './key-budgets.ts'
 import { createLook } from './look.ts'
-import { isSpent, periodAt, sharesPassed } from './periods.ts'
-import { budget, budgetCrossing } from './tables.ts'
+import { isSpent, periodAt } from './periods.ts'
+import { budget } from './tables.ts'
 
 const budgetOf = wireOf(budgetEntity)
 /** In one snapshot, so that a posting beside it is counted once. */
 const SNAPSHOT = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const
 
 /**
- * Customers' budgets (B16): what the account, or one instance, is meant to cost in a day or a month. They are changed
- * under the wallet's lock, so that a start either comes before a change and is seen, or is held against it.
+ * Customers' budgets (B16): what the account, an instance or an API key is meant to cost in a day or a month. They are
+ * changed under the wallet's lock, so that a start or a call either comes before a change and is seen, or is held against it.
  */
 export function createBudgets(deps: BudgetsDeps) {
   const { db, clock, billing } = deps
@@ -40,52 +43,64 @@ export function createBudgets(deps: BudgetsDeps) {
     run: look,
   })
 
-  const spentOf = (q: Queryable, row: BudgetRow): Promise<bigint> =>
-    billing.spentSince(q, { ...row, since: periodAt(row.period, clock.now()).since })
+  const covered = createCovered(deps)
 
-  async function shown(q: Queryable, row: BudgetRow, name: string | null, currency: Currency) {
+  async function shown(q: Queryable, row: BudgetRow, names: CoveredNames, currency: Currency) {
     return budgetOf({
       ...row,
       ...periodAt(row.period, clock.now()),
+      ...names,
       amount: row.amountCents,
-      instanceName: name,
       currency,
-      spentMicro: await spentOf(q, row),
+      spentMicro: await covered.spent(q, row),
     })
   }
 
-  /** The name of a customer's own instance that is there. @throws ApiError `not_found` (R6.4). */
-  async function nameOf(q: Queryable, userId: string, instanceId: string | null): Promise<string | null> {
-    if (instanceId === null) return null
-    const found = (await deps.instancesThere(q, [instanceId])).get(instanceId)
-    if (found?.userId !== userId) throw new ApiError('not_found')
-    return found.name
+  /** What a budget is for, of what is the customer's own and there. @throws ApiError `not_found` (R6.4). */
+  async function namesOf(q: Queryable, row: BudgetRow): Promise<CoveredNames> {
+    const names = (await covered.names(q, [row])).get(row.id)
+    if (!names) throw new ApiError('not_found')
+    return names
   }
 
-  /** One scope has one budget by day and one by month. */
+  /** The account and each instance have one budget by day and one by month; a key has one, by day or by month. */
   async function requireFree(
     tx: Transaction,
-    wanted: Pick<BudgetRow, 'id' | 'userId' | 'instanceId' | 'period'>,
+    wanted: Pick<BudgetRow, 'id' | 'userId' | 'instanceId' | 'keyId' | 'period'>,
   ) {
     const rows = await tx
-      .select({ instanceId: budget.instanceId })
+      .select()
       .from(budget)
-      .where(
-        and(eq(budget.userId, wanted.userId), eq(budget.period, wanted.period), ne(budget.id, wanted.id)),
-      )
-    if (rows.some(({ instanceId }) => instanceId === wanted.instanceId)) throw new ApiError('budget_exists')
+      .where(and(eq(budget.userId, wanted.userId), ne(budget.id, wanted.id)))
+    const isTaken = rows.some(
+      ({ instanceId, keyId, period }) =>
+        instanceId === wanted.instanceId &&
+        keyId === wanted.keyId &&
+        (keyId !== null || period === wanted.period),
+    )
+    if (isTaken) throw new ApiError('budget_exists')
   }
 
-  /** Those of a customer's budgets that stop what they cover, and are used up. Call it under the wallet's lock. */
+  /** Budgets of keys are not counted: each has one, and there are so many keys at the most. */
+  async function requireFewer(tx: Transaction, userId: string): Promise<void> {
+    const [held] = await tx
+      .select({ budgets: count() })
+      .from(budget)
+      .where(and(eq(budget.userId, userId), isNull(budget.keyId)))
+    if ((held?.budgets ?? 0) < BUDGETS_PER_USER_MAX) return
+    throw new ApiError('budget_limit', { values: { limit: BUDGETS_PER_USER_MAX } })
+  }
+
+  /** Those of a customer's budgets that stop instances, and are used up. Call it under the wallet's lock. */
   async function usedUp(tx: Transaction, userId: string, instanceId?: string | null): Promise<BudgetRow[]> {
     const rows = await tx
       .select()
       .from(budget)
-      .where(and(eq(budget.userId, userId), eq(budget.stops, true)))
+      .where(and(eq(budget.userId, userId), eq(budget.stops, true), isNull(budget.keyId)))
     const found: BudgetRow[] = []
     for (const row of rows) {
       const isMeant = instanceId === undefined || row.instanceId === null || row.instanceId === instanceId
-      if (isMeant && isSpent(row.amountCents, await spentOf(tx, row))) found.push(row)
+      if (isMeant && isSpent(row.amountCents, await covered.spent(tx, row))) found.push(row)
     }
     return found
   }
@@ -97,7 +112,10 @@ export function createBudgets(deps: BudgetsDeps) {
     /** One look at all budgets, as the loop makes it. */
     look,
 
-    /** A customer's budgets: the account's own, then those of instances that are there. */
+    /** Those of API keys, as the models domain needs them. */
+    keys: createKeyBudgets(deps),
+
+    /** A customer's budgets: the account's own, then those of instances and of API keys that are there. */
     list: (userId: string): Promise<Budget[]> =>
       db.transaction(async tx => {
         const { currency } = await billing.totals(tx, userId)
@@ -106,37 +124,38 @@ export function createBudgets(deps: BudgetsDeps) {
           .from(budget)
           .where(eq(budget.userId, userId))
           .orderBy(asc(budget.createdAt), asc(budget.id))
-        const there = await deps.instancesThere(tx, instanceIdsOf(rows))
+        const there = await covered.names(tx, rows)
         const listed: Budget[] = []
         for (const row of rows.toSorted((a, b) => scopeOrder(a) - scopeOrder(b))) {
-          const name = row.instanceId === null ? null : there.get(row.instanceId)?.name
-          // Of an instance that is gone it is removed with the next look.
-          if (name !== undefined) listed.push(await shown(tx, row, name, currency))
+          const names = there.get(row.id)
+          // Of what is gone it is removed with the next look.
+          if (names) listed.push(await shown(tx, row, names, currency))
         }
         return listed
       }, SNAPSHOT),
 
     /**
      * Sets a budget.
-     * @throws ApiError `not_found` for another's instance, `budget_exists` or `budget_limit`.
+     * @throws ApiError `not_found` for what is another's, `validation_failed` where it names an instance and a key,
+     *   `budget_exists` or `budget_limit`.
      */
-    add: (userId: string, { instance_id, period, amount, stops }: AddBudgetBody): Promise<Budget> =>
+    add: (userId: string, { instance_id, key_id, period, amount, stops }: AddBudgetBody): Promise<Budget> =>
       db.transaction(async tx => {
         await forCustomer(tx, userId)
         const { currency } = await billing.lockWallet(tx, userId)
-        const name = await nameOf(tx, userId, instance_id)
+        if (instance_id !== null && key_id !== null) {
+          throw new ApiError('validation_failed', { fields: [{ path: 'key_id', rule: 'not_allowed' }] })
+        }
         const row = {
           id: deps.ids.uuid(),
-          ...{ userId, instanceId: instance_id, period, amountCents: amount, stops },
+          ...{ userId, instanceId: instance_id, keyId: key_id, period, amountCents: amount, stops },
           createdAt: clock.now(),
         }
+        const names = await namesOf(tx, row)
         await requireFree(tx, row)
-        const [held] = await tx.select({ budgets: count() }).from(budget).where(eq(budget.userId, userId))
-        if ((held?.budgets ?? 0) >= BUDGETS_PER_USER_MAX) {
-          throw new ApiError('budget_limit', { values: { limit: BUDGETS_PER_USER_MAX } })
-        }
+        if (key_id === null) await requireFewer(tx, userId)
         await tx.insert(budget).values(row)
-        return await shown(tx, row, name, currency)
+        return await shown(tx, row, names, currency)
       }),
 
     /**
@@ -153,8 +172,8 @@ export function createBudgets(deps: BudgetsDeps) {
         const row = { ...held, period, amountCents: amount, stops }
         await requireFree(tx, row)
         await tx.update(budget).set(row).where(eq(budget.id, id))
-        await forgetAhead(tx, row, await spentOf(tx, row))
-        return await shown(tx, row, await nameOf(tx, userId, row.instanceId), currency)
+        await forgetAhead(tx, row, { spentMicro: await covered.spent(tx, row), now: clock.now() })
+        return await shown(tx, row, await namesOf(tx, row), currency)
       }),
 
     /** Removes a budget. @throws ApiError `not_found`. */
@@ -185,25 +204,6 @@ export function createBudgets(deps: BudgetsDeps) {
       return rows.some(({ instanceId }) => instanceId === null) ? 'all' : instanceIdsOf(rows)
     },
   }
-
-  /** Shares that lie ahead, and periods that are over, are told anew or never. */
-  async function forgetAhead(tx: Transaction, row: BudgetRow, spentMicro: bigint): Promise<void> {
-    const { since } = periodAt(row.period, clock.now())
-    const passed = sharesPassed(row.amountCents, spentMicro)
-    const told = await tx.select().from(budgetCrossing).where(eq(budgetCrossing.budgetId, row.id))
-    for (const { since: began, share } of told) {
-      if (began.getTime() === since.getTime() && passed.some(one => one === share)) continue
-      await tx
-        .delete(budgetCrossing)
-        .where(
-          and(
-            eq(budgetCrossing.budgetId, row.id),
-            eq(budgetCrossing.since, began),
-            eq(budgetCrossing.share, share),
-          ),
-        )
-    }
-  }
 }
 export type Budgets = ReturnType<typeof createBudgets>
 
@@ -211,7 +211,8 @@ function isOwn(userId: string, id: string) {
   return and(eq(budget.userId, userId), eq(budget.id, id))
 }
 
-/** The account's own before those of instances. */
-function scopeOrder({ instanceId }: BudgetRow): number {
+/** The account's own, then those of instances, then those of keys. */
+function scopeOrder({ instanceId, keyId }: BudgetRow): number {
+  if (keyId !== null) return 2
   return instanceId === null ? 0 : 1
 }

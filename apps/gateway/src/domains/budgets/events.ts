@@ -17,7 +17,9 @@ export const budgetCrossed = defineEvent(
     spentMicro: z.string(),
     currency: z.enum(CURRENCIES),
     stops: z.boolean(),
-    /** Null: it is the account's. */
+    /** Null without a key too: it is the account's. */
     instanceName: z.string().nullable(),
+    /** Left out by gateways that know of no budgets of keys. */
+    keyName: z.string().nullable().default(null),
   }),
 )

@@ -1,12 +1,17 @@
 import { and, asc, eq, gt, lt, sql } from 'drizzle-orm'
-import { type BudgetRow, instanceIdsOf } from './budget-rows.ts'
+import type { BudgetRow } from './budget-rows.ts'
 import type { BudgetsDeps } from './budgets-deps.ts'
-import { budgetCrossed } from './events.ts'
+import { type CoveredNames, createCovered } from './covered.ts'
 import { isSpent, periodAt, sharesPassed } from './periods.ts'
 import { budget, budgetCrossing } from './tables.ts'
+import { tellShares } from './tell.ts'
 
 /** Budgets that are read at once; a page keeps the memory bounded whatever their number. */
 const PAGE = 500
+const NO_NAMES: CoveredNames = { instanceName: null, keyName: null }
+
+/** Calls of a key are refused when they are made; there is nothing to stop. */
+const stopsInstances = ({ stops, keyId }: BudgetRow): boolean => stops && keyId === null
 
 interface Listed extends BudgetRow {
   /** The highest share that was told in this period, in percent; 0: none. */
@@ -20,6 +25,7 @@ interface Listed extends BudgetRow {
  */
 export function createLook(deps: BudgetsDeps): (signal?: AbortSignal) => Promise<void> {
   const { db, clock, billing, log } = deps
+  const covered = createCovered(deps)
 
   /** @param after The last id of the page before; null for the first page. */
   async function readPage(after: string | null): Promise<Listed[]> {
@@ -39,64 +45,44 @@ export function createLook(deps: BudgetsDeps): (signal?: AbortSignal) => Promise
 
   /** Those for which there is something to do, by what they have spent at most. */
   async function due(page: Listed[]): Promise<Listed[]> {
-    const now = clock.now()
-    const spent = await billing.spentAtMost(
-      db,
-      page.map(row => ({ ...row, since: periodAt(row.period, now).since })),
-    )
-    return page.filter(({ amountCents, stops, told }, index) => {
-      const micro = (spent[index]?.postedMicro ?? 0n) + (spent[index]?.dueMicro ?? 0n)
-      const highest = sharesPassed(amountCents, micro).at(-1) ?? 0
-      return highest > told || (stops && isSpent(amountCents, micro))
+    const spent = await covered.spentAtMost(db, page)
+    return page.filter((row, index) => {
+      const micro = spent[index] ?? 0n
+      const highest = sharesPassed(row.amountCents, micro).at(-1) ?? 0
+      return highest > row.told || (stopsInstances(row) && isSpent(row.amountCents, micro))
     })
   }
 
   /**
    * Tells what a budget has passed since the last look.
-   * @param instanceName Null of an account's.
-   * @returns Whether what it covers is to be stopped.
+   * @returns Whether instances that it covers are to be stopped.
    */
-  async function settle({ id, userId }: BudgetRow, instanceName: string | null): Promise<boolean> {
+  async function settle({ id, userId }: BudgetRow, names: CoveredNames): Promise<boolean> {
     return await db.transaction(async tx => {
       const { currency } = await billing.lockWallet(tx, userId)
       // It may have been changed since, or removed.
       const [row] = await tx.select().from(budget).where(eq(budget.id, id))
       if (!row) return false
-      const at = clock.now()
-      const { since, until } = periodAt(row.period, at)
-      const spentMicro = await billing.spentSince(tx, { ...row, since })
-      const passed = sharesPassed(row.amountCents, spentMicro)
+      const spentMicro = await covered.spent(tx, row)
+      const shares = sharesPassed(row.amountCents, spentMicro)
+      const { since } = periodAt(row.period, clock.now())
       const isOver = and(eq(budgetCrossing.budgetId, id), lt(budgetCrossing.since, since))
       await tx.delete(budgetCrossing).where(isOver)
-      if (passed.length === 0) return false
-      const told = await tx
-        .insert(budgetCrossing)
-        .values(passed.map(share => ({ budgetId: id, since, share, at })))
-        .onConflictDoNothing()
-        .returning({ share: budgetCrossing.share })
-      const highest = passed.findLast(share => told.some(one => one.share === share))
-      if (highest !== undefined) {
-        await deps.events.emit(tx, budgetCrossed, {
-          userId,
-          ...{ at: at.toISOString(), until: until.toISOString(), share: highest, period: row.period },
-          ...{ amountCents: row.amountCents, spentMicro: spentMicro.toString(), currency },
-          ...{ stops: row.stops, instanceName },
-        })
-      }
-      return row.stops && isSpent(row.amountCents, spentMicro)
+      if (shares.length === 0) return false
+      await tellShares(tx, deps, row, { shares, spentMicro, currency, names })
+      return stopsInstances(row) && isSpent(row.amountCents, spentMicro)
     })
   }
 
   async function lookAt(page: Listed[], signal?: AbortSignal): Promise<void> {
-    const there = await deps.instancesThere(db, instanceIdsOf(page))
+    const names = await covered.names(db, page)
     const stopping = new Set<string>()
-    const gone = page.filter(({ instanceId }) => instanceId !== null && !there.has(instanceId))
+    const gone = page.filter(({ id }) => !names.has(id))
     for (const { id } of gone) await db.delete(budget).where(eq(budget.id, id))
     for (const row of await due(page.filter(one => !gone.includes(one)))) {
       if (signal?.aborted) return
-      const instanceName = row.instanceId === null ? null : (there.get(row.instanceId)?.name ?? '')
       try {
-        if (await settle(row, instanceName)) stopping.add(row.userId)
+        if (await settle(row, names.get(row.id) ?? NO_NAMES)) stopping.add(row.userId)
       } catch (error) {
         log.error(
           { err: error, budget: row.id },

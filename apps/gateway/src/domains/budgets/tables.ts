@@ -9,6 +9,7 @@ import {
   smallint,
   text,
   unique,
+  uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
 import { moment } from '../../platform/database/columns.ts'
@@ -19,17 +20,21 @@ export const budget = pgTable(
   {
     id: uuid('id').primaryKey(),
     userId: uuid('user_id').notNull(),
-    /** Null: all that the account spends. */
+    /** Null without a key too: all that the account spends. */
     instanceId: text('instance_id'),
+    /** The API key whose calls it is for. */
+    keyId: uuid('key_id'),
     period: text('period', { enum: BUDGET_PERIODS }).notNull(),
     amountCents: integer('amount_cents').notNull(),
-    /** Whether what it covers is stopped when it is used up. */
+    /** Whether what it covers is stopped, or refused, when it is used up. */
     stops: boolean('stops').notNull(),
     createdAt: moment('created_at').notNull(),
   },
   table => [
     // Also how a customer's are found.
-    unique('budget_scope').on(table.userId, table.instanceId, table.period).nullsNotDistinct(),
+    unique('budget_scope').on(table.userId, table.instanceId, table.keyId, table.period).nullsNotDistinct(),
+    uniqueIndex('budget_key').on(table.keyId).where(sql`${table.keyId} is not null`),
+    check('budget_of_one', sql`${table.instanceId} is null or ${table.keyId} is null`),
     check('budget_amount', sql`${table.amountCents} > 0`),
   ],
 )

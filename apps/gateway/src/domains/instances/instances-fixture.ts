@@ -225,6 +225,8 @@ export async function createInstancesFixture(options: FixtureOptions = {}): Prom
     const budgets = createBudgets({
       ...{ db, clock, ids, log, billing, events: base.events, owner: fleet.selfId, lookMs: LOOK_MS },
       instancesThere: (q, wanted) => made.instancesThere(q, wanted),
+      keysThere: async () => new Map(),
+      keysSpent: async () => new Map(),
       stop: userId => made.stopForBudget(userId),
     })
     const quotes = createQuotes({

@@ -4,14 +4,15 @@ import { eq } from 'drizzle-orm'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { newCustomer } from '../../../test/open-customers.ts'
 import { sendCall } from '../../../test/start-gateway.ts'
-import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
-import { createTestEvents, type TestEvents } from '../../../test/test-events.ts'
+import type { TestDatabase } from '../../../test/test-database.ts'
+import type { TestEvents } from '../../../test/test-events.ts'
 import { startTestServer, type TestServer, TOKENS } from '../../../test/test-server.ts'
 import { sha256Hex } from '../../platform/hash.ts'
 import { systemIds } from '../../platform/ids.ts'
 import { createLogTo } from '../../platform/log.ts'
+import { type BillingFixture, createBillingFixture } from '../billing/billing-fixture.ts'
+import { createBudgets } from '../budgets/budgets.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { createApiKeys, ENDED_KEPT_MAX, LAST_USED_STEP_MS } from './api-keys.ts'
 import { isKeyText, makeKeyText } from './key-text.ts'
@@ -21,6 +22,7 @@ import { apiKey } from './tables.ts'
 
 const DAY_MS = 24 * 3_600_000
 
+let billed: BillingFixture
 let database: TestDatabase
 let models: Pick<Models, 'apiKeys'>
 let server: TestServer
@@ -31,26 +33,37 @@ let userId = ''
 let events: TestEvents
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  events = createTestEvents(database.db)
-  const apiKeys = createApiKeys({
-    db: database.db,
-    clock,
-    ids: systemIds,
-    log: pino({ level: 'silent' }),
-    events,
+  billed = await createBillingFixture()
+  ;({ database, events } = billed)
+  const log = pino({ level: 'silent' })
+  const base = { db: database.db, clock, ids: systemIds, log, events, billing: billed.billing }
+  const budgets = createBudgets({
+    ...base,
+    instancesThere: async () => new Map(),
+    keysThere: (q, ids) => apiKeys.there(q, ids),
+    keysSpent: (q, keys) => apiKeys.spent(q, keys),
+    stop: async () => undefined,
+    owner: 'test',
+    lookMs: 60_000,
+  })
+  const apiKeys: Models['apiKeys'] = createApiKeys({
+    ...base,
+    budgets,
     catalogue: { models: [{ id: 'one' }, { id: 'two' }] },
   })
   models = { apiKeys }
-  const log = createLogTo({ write: line => (logged += line) }, { level: 'trace' })
-  server = await startTestServer(database.db, apiKeysRoutes(apiKeys), { log })
+  const serverLog = createLogTo({ write: line => (logged += line) }, { level: 'trace' })
+  server = await startTestServer(database.db, apiKeysRoutes(apiKeys), { log: serverLog })
+  for (const { userId: id } of Object.values(TOKENS)) {
+    await database.db.transaction(tx => billed.billing.openWallet(tx, { userId: id, currency: 'USD' }))
+  }
 })
 afterAll(async () => {
   await server.close(1_000)
   await database.drop()
 })
 beforeEach(async () => {
-  userId = await newCustomer(database.db)
+  userId = await billed.customer()
 })
 
 const create = (days: number | null = null) =>

@@ -9,17 +9,19 @@ import { and, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or } fro
 import type { Logger } from 'pino'
 import type * as z from 'zod'
 import type { Clock } from '../../platform/clock.ts'
-import type { Database, Transaction } from '../../platform/database/database.ts'
+import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import { lockForUser } from '../../platform/database/user-lock.ts'
 import type { Events } from '../../platform/events/events.ts'
 import { sha256Hex } from '../../platform/hash.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { wireOf } from '../../platform/http/wire.ts'
 import type { Ids } from '../../platform/ids.ts'
+import type { Billing } from '../billing/billing.ts'
+import type { Budgets } from '../budgets/budgets.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { apiKeyCreated } from './events.ts'
-import { spendPeriodAt, spentByKey } from './key-limits.ts'
+import { spentByKey } from './key-limits.ts'
 import { isKeyText, makeKeyText, prefixOf } from './key-text.ts'
 import { apiKey } from './tables.ts'
 
@@ -39,6 +41,9 @@ interface ApiKeysDeps {
   ids: Ids
   log: Pick<Logger, 'warn'>
   events: Pick<Events, 'emit' | 'on'>
+  billing: Pick<Billing, 'lockWallet'>
+  /** What its calls may cost is a key's budget. */
+  budgets: Pick<Budgets, 'keys'>
   /** The models that there are. */
   catalogue: { models: readonly { id: string }[] }
 }
@@ -54,10 +59,15 @@ export interface KeyHolder {
 }
 
 /** What is said of a key when it is made or changed. */
-type KeyLimits = Omit<z.output<typeof editApiKeyBody>, 'name'>
+type KeyLimits = Pick<
+  z.output<typeof editApiKeyBody>,
+  'models' | 'requests_per_minute' | 'tokens_per_minute'
+>
 
 /** Keys for the model endpoints (B10). Each is shown once; what is kept of it is a hash. */
-export function createApiKeys({ db, clock, ids, log, events, catalogue }: ApiKeysDeps) {
+export function createApiKeys(deps: ApiKeysDeps) {
+  const { db, clock, ids, log, events, billing, budgets, catalogue } = deps
+
   events.on(accountDeleted, 'api-keys', async (tx, { userId }) => {
     await lockForUser(tx, 'api_key', userId)
     await tx.delete(apiKey).where(eq(apiKey.userId, userId))
@@ -81,16 +91,29 @@ export function createApiKeys({ db, clock, ids, log, events, catalogue }: ApiKey
     }
   }
 
-  /** Keys on the wire, each with what it has spent of its limit. */
+  /** Keys on the wire, each with what it has spent of its budget. */
   async function shown(rows: readonly KeyRow[]): Promise<ApiKey[]> {
-    const now = clock.now()
-    const spent = await spentByKey(db, rows, now)
-    return rows.map(row => keyOf({ ...row, spendLimit: spendLimitOf(row, spent.get(row.id) ?? 0n, now) }))
+    const budgetOf = await budgets.keys.of(
+      db,
+      rows.map(({ id }) => id),
+    )
+    const spent = await spentByKey(
+      db,
+      [...budgetOf].map(([id, budget]) => ({ id, ...budget })),
+    )
+    return rows.map(row => {
+      const budget = budgetOf.get(row.id)
+      const spentMicro = spent.get(row.id) ?? 0n
+      return keyOf({
+        ...row,
+        spendLimit: budget ? spendOf({ ...budget, amount: budget.amountCents, spentMicro }) : null,
+      })
+    })
   }
 
   /** @param kept Models that the key may name already, which may be gone from the catalogue meanwhile. */
   function limitsOf(
-    { models, spend_limit: spend, requests_per_minute, tokens_per_minute }: KeyLimits,
+    { models, requests_per_minute, tokens_per_minute }: KeyLimits,
     kept: readonly string[],
   ) {
     const known = new Set([...catalogue.models.map(({ id }) => id), ...kept])
@@ -99,8 +122,6 @@ export function createApiKeys({ db, clock, ids, log, events, catalogue }: ApiKey
     }
     return {
       models: models && [...new Set(models)],
-      spendLimitCents: spend?.amount ?? null,
-      spendPeriod: spend?.period ?? null,
       requestsPerMinute: requests_per_minute,
       tokensPerMinute: tokens_per_minute,
     }
@@ -164,10 +185,13 @@ export function createApiKeys({ db, clock, ids, log, events, catalogue }: ApiKey
       }
       await db.transaction(async tx => {
         await forCustomer(tx, userId)
+        // First of all locks, as where a call of a key is counted.
+        await billing.lockWallet(tx, userId)
         await lockForUser(tx, 'api_key', userId)
         await requireRoom(tx, userId, now)
         await dropOldestEnded(tx, userId, now)
         await tx.insert(apiKey).values(row)
+        await budgets.keys.set(tx, row, budgetOf(given))
         await events.emit(tx, apiKeyCreated, { userId, at: now.toISOString(), name: row.name })
       })
       const [made] = await shown([row])
@@ -183,6 +207,7 @@ export function createApiKeys({ db, clock, ids, log, events, catalogue }: ApiKey
     async edit(userId: string, id: string, given: z.output<typeof editApiKeyBody>): Promise<ApiKey> {
       const row = await db.transaction(async tx => {
         await forCustomer(tx, userId)
+        await billing.lockWallet(tx, userId)
         const isOwn = and(eq(apiKey.userId, userId), eq(apiKey.id, id), isNull(apiKey.revokedAt))
         const [known] = await tx.select().from(apiKey).where(isOwn).for('update')
         if (!known) throw new ApiError('not_found')
@@ -192,6 +217,7 @@ export function createApiKeys({ db, clock, ids, log, events, catalogue }: ApiKey
           .set({ name: given.name, ...limits })
           .where(eq(apiKey.id, id))
           .returning()
+        await budgets.keys.set(tx, known, budgetOf(given))
         return changed
       })
       const [edited] = await shown(row ? [row] : [])
@@ -200,23 +226,40 @@ export function createApiKeys({ db, clock, ids, log, events, catalogue }: ApiKey
     },
 
     /**
-     * Revokes a key: from now on it is good for nothing, on every replica. Again changes nothing.
+     * Revokes a key: from now on it is good for nothing, on every replica, and its budget is over. Again changes nothing.
      * @throws ApiError `not_found` where the customer has none by that id.
      */
     async revoke(userId: string, id: string): Promise<void> {
       const isOwn = and(eq(apiKey.userId, userId), eq(apiKey.id, id))
       await db.transaction(async tx => {
         await forCustomer(tx, userId)
+        await billing.lockWallet(tx, userId)
         const revoked = await tx
           .update(apiKey)
           .set({ revokedAt: clock.now() })
           .where(and(isOwn, isNull(apiKey.revokedAt)))
           .returning({ id: apiKey.id })
-        if (revoked.length > 0) return
+        if (revoked.length > 0) return await budgets.keys.set(tx, { id, userId }, null)
         const [known] = await tx.select({ id: apiKey.id }).from(apiKey).where(isOwn)
         if (!known) throw new ApiError('not_found')
       })
     },
+
+    /** Those of keys that calls may be made with, by their ids. */
+    async there(
+      q: Pick<Queryable, 'select'>,
+      keyIds: string[],
+    ): Promise<Map<string, { userId: string; name: string }>> {
+      if (keyIds.length === 0) return new Map()
+      const rows = await q
+        .select()
+        .from(apiKey)
+        .where(and(inArray(apiKey.id, keyIds), isUsable(clock.now())))
+      return new Map(rows.map(({ id, userId, name }) => [id, { userId, name }]))
+    },
+
+    /** What the calls of keys have cost in the period of each, by their ids. */
+    spent: spentByKey,
 
     /**
      * Says who a key belongs to.
@@ -238,9 +281,7 @@ export function createApiKeys({ db, clock, ids, log, events, catalogue }: ApiKey
   }
 }
 
-/** A key's spend limit on the wire, with what is spent of it; null where it has none. */
-function spendLimitOf(row: KeyRow, spentMicro: bigint, now: Date) {
-  const { spendLimitCents: amount, spendPeriod: period } = row
-  if (amount === null || period === null) return null
-  return spendOf({ amount, period, spentMicro, until: spendPeriodAt(period, now).until })
+/** What a form says of a key's budget; null: none. */
+function budgetOf({ spend_limit: wanted }: Pick<z.output<typeof editApiKeyBody>, 'spend_limit'>) {
+  return wanted && { amountCents: wanted.amount, period: wanted.period, stops: wanted.stops }
 }

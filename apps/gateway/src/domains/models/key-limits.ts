@@ -1,27 +1,13 @@
-import type { SpendPeriod } from '@berth/contract/api-keys'
+import { BUDGET_PERIODS, type BudgetPeriod } from '@berth/contract/budgets'
 import type { Currency } from '@berth/contract/limits'
 import { formatMicro, microFromCents } from '@berth/contract/money'
 import { and, eq, gte, inArray, sql } from 'drizzle-orm'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import type { Budgets } from '../budgets/budgets.ts'
 import { apiKey, apiKeyDay } from './tables.ts'
 
-/** A day or a month of UTC. */
-interface Period {
-  /** Its first day, as the table spells days. */
-  firstDay: string
-  until: Date
-}
-
 const dayOf = (at: Date): string => at.toISOString().slice(0, 10)
-
-/** The day or month in which a moment is. */
-export function spendPeriodAt(period: SpendPeriod, at: Date): Period {
-  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()]
-  return period === 'day'
-    ? { firstDay: dayOf(at), until: new Date(Date.UTC(year, month, day + 1)) }
-    : { firstDay: dayOf(new Date(Date.UTC(year, month))), until: new Date(Date.UTC(year, month + 1)) }
-}
 
 /** What the calls of a key since a day have cost, and what is set aside for those of them that run. */
 async function sumSince(
@@ -39,20 +25,21 @@ async function sumSince(
   return row ?? { spentMicro: 0n, heldMicro: 0n }
 }
 
-/** What the calls of many keys have cost in the period that each is limited by, by their ids; of others nothing. */
+/** What the calls of keys have cost in the period of each, by their ids; of others nothing. */
 export async function spentByKey(
   q: Pick<Queryable, 'select'>,
-  keys: readonly { id: string; spendPeriod: SpendPeriod | null }[],
-  now: Date,
+  keys: readonly { id: string; period: BudgetPeriod; since: Date }[],
 ): Promise<Map<string, bigint>> {
   const spent = new Map<string, bigint>()
-  for (const period of ['day', 'month'] as const) {
-    const ids = keys.filter(({ spendPeriod }) => spendPeriod === period).map(({ id }) => id)
-    if (ids.length === 0) continue
+  for (const period of BUDGET_PERIODS) {
+    const some = keys.filter(key => key.period === period)
+    const [one] = some
+    if (!one) continue
+    const ids = some.map(({ id }) => id)
     const rows = await q
       .select({ keyId: apiKeyDay.keyId, micro: sql<bigint>`sum(${apiKeyDay.spentMicro})`.mapWith(BigInt) })
       .from(apiKeyDay)
-      .where(and(inArray(apiKeyDay.keyId, ids), gte(apiKeyDay.day, spendPeriodAt(period, now).firstDay)))
+      .where(and(inArray(apiKeyDay.keyId, ids), gte(apiKeyDay.day, dayOf(one.since))))
       .groupBy(apiKeyDay.keyId)
     for (const { keyId, micro } of rows) spent.set(keyId, micro)
   }
@@ -71,11 +58,15 @@ interface KeyCall {
 }
 
 /**
- * Lets a key make a call, and counts what that may cost at the most against its spend limit. The caller holds the
+ * Lets a key make a call, and counts what that may cost at the most against its budget, which it holds where that stops (B16). The caller holds the
  * wallet's lock, under which all calls of the key are counted, whichever gateway they came to.
  * @throws ApiError `api_key_invalid` where the key is none any more, `api_key_model`, `api_key_spent`.
  */
-export async function takeOfKey(tx: Transaction, call: KeyCall): Promise<void> {
+export async function takeOfKey(
+  tx: Transaction,
+  budgets: Pick<Budgets, 'keys'>,
+  call: KeyCall,
+): Promise<void> {
   const { userId, keyId, modelId, mostMicro, at, currency } = call
   const [key] = await tx
     .select()
@@ -86,14 +77,16 @@ export async function takeOfKey(tx: Transaction, call: KeyCall): Promise<void> {
     throw new ApiError('api_key_model', { values: { model: modelId } })
   }
   if (mostMicro === 0n) return
-  if (key.spendLimitCents !== null && key.spendPeriod !== null) {
-    const { firstDay, until } = spendPeriodAt(key.spendPeriod, at)
-    const { spentMicro, heldMicro } = await sumSince(tx, keyId, firstDay)
-    const leftMicro = microFromCents(key.spendLimitCents) - spentMicro - heldMicro
+  const budget = (await budgets.keys.of(tx, [keyId])).get(keyId)
+  if (budget?.stops) {
+    const { since, until } = budget
+    const { spentMicro, heldMicro } = await sumSince(tx, keyId, dayOf(since))
+    const limitMicro = microFromCents(budget.amountCents)
+    const leftMicro = limitMicro - spentMicro - heldMicro
     if (leftMicro < mostMicro) {
       throw new ApiError('api_key_spent', {
         values: {
-          limit: formatMicro(microFromCents(key.spendLimitCents), currency),
+          limit: formatMicro(limitMicro, currency),
           left: formatMicro(leftMicro > 0n ? leftMicro : 0n, currency, 6),
           until: until.toISOString().slice(0, 16).replace('T', ' '),
           seconds: Math.ceil((until.getTime() - at.getTime()) / 1_000),

@@ -1,4 +1,3 @@
-import { SPEND_PERIODS } from '@berth/contract/api-keys'
 import { CALL_ERRORS, CALL_STATUSES } from '@berth/contract/session-log'
 import { sql } from 'drizzle-orm'
 import {
@@ -31,9 +30,6 @@ export const apiKey = pgTable(
     revokedAt: moment('revoked_at'),
     /** The models that it may name; null all of them, also those that come later. */
     models: text('models').array(),
-    /** What its calls may cost in a period; null where nothing limits it. */
-    spendLimitCents: integer('spend_limit_cents'),
-    spendPeriod: text('spend_period', { enum: SPEND_PERIODS }),
     /** Null where only the installation's own limit holds. */
     requestsPerMinute: integer('requests_per_minute'),
     tokensPerMinute: integer('tokens_per_minute'),
@@ -43,9 +39,7 @@ export const apiKey = pgTable(
     index('api_key_user').on(table.userId),
     check(
       'api_key_limits',
-      sql`(${table.spendLimitCents} is null) = (${table.spendPeriod} is null)
-        and (${table.spendLimitCents} is null or ${table.spendLimitCents} >= 0)
-        and (${table.requestsPerMinute} is null or ${table.requestsPerMinute} > 0)
+      sql`(${table.requestsPerMinute} is null or ${table.requestsPerMinute} > 0)
         and (${table.tokensPerMinute} is null or ${table.tokensPerMinute} > 0)
         and (${table.models} is null or cardinality(${table.models}) > 0)`,
     ),
@@ -54,7 +48,7 @@ export const apiKey = pgTable(
 
 /**
  * What the calls of a key that began on one day (of UTC) have cost, and what is set aside for those that run: by this its
- * spend limit holds, whichever period it is for. Written under the wallet's lock.
+ * budget holds, whichever period it is for. Written under the wallet's lock.
  */
 export const apiKeyDay = pgTable(
   'api_key_day',

@@ -179,8 +179,9 @@ export interface BudgetFacts {
   spentMicro: string
   currency: Currency
   stops: boolean
-  /** Null: it is the account's. */
+  /** Null without a key too: it is the account's. */
   instanceName: string | null
+  keyName: string | null
 }
 
 export interface BalanceLowFacts {

@@ -277,12 +277,22 @@ export function defineNotices(deps: NoticeDeps) {
       null,
       BUDGET_TEXTS,
       () => 'payments',
-      ({ userId: _, until, amountCents, spentMicro, instanceName, currency, ...facts }: BudgetFacts) => ({
+      ({
+        userId: _,
+        until,
+        amountCents,
+        spentMicro,
+        instanceName,
+        keyName,
+        currency,
+        ...facts
+      }: BudgetFacts) => ({
         ...facts,
         until: timeText(until),
         amount: formatMicro(microFromCents(amountCents), currency),
         spent: formatMicro(microFromCents(centsFloor(BigInt(spentMicro))), currency),
-        name: lineOf(instanceName ?? ''),
+        of: keyName !== null ? 'key' : instanceName !== null ? 'instance' : 'account',
+        name: lineOf(keyName ?? instanceName ?? ''),
       }),
       'budget',
     ),

@@ -1,3 +1,4 @@
+import { listApiKeys } from '@berth/contract/api-keys'
 import {
   addBudget,
   addBudgetBody,
@@ -14,6 +15,7 @@ import * as z from 'zod'
 import { balanceQuery, queryOf } from '../../../api/queries.ts'
 import { useChange } from '../../../api/use-change.ts'
 import { DialogForm, FormDialog } from '../../../lists/FormDialog.tsx'
+import { apiKeyState } from '../../../models/api-key-state.ts'
 import { exactAmountText } from '../../../ui/amount-text.ts'
 import { SegmentedFilter } from '../../../ui/SegmentedFilter.tsx'
 import { toast } from '../../../ui/toast.ts'
@@ -27,7 +29,7 @@ interface BudgetDialogProps {
   onClose: () => void
 }
 
-/** Sets a budget of the account or of an instance, or changes one (B16). */
+/** Sets a budget of the account, an instance or an API key, or changes one (B16). */
 export function BudgetDialog({ budget, opened, onClose }: BudgetDialogProps) {
   const { t } = useTranslation('budgets')
   return (
@@ -35,7 +37,9 @@ export function BudgetDialog({ budget, opened, onClose }: BudgetDialogProps) {
       opened={opened}
       onClose={onClose}
       title={
-        budget ? t('form.edit_title', { name: budget.instance_name ?? t('account') }) : t('form.add_title')
+        budget
+          ? t('form.edit_title', { name: budget.key_name ?? budget.instance_name ?? t('account') })
+          : t('form.add_title')
       }
     >
       <BudgetForm budget={budget} onClose={onClose} />
@@ -52,18 +56,19 @@ function BudgetForm({ budget, onClose }: Omit<BudgetDialogProps, 'opened'>) {
   const { form, ...state } = useContractForm({
     schema: formSchema,
     initialValues: {
-      instance_id: budget?.instance_id ?? ACCOUNT,
+      scope: budget ? scopeOf(budget) : ACCOUNT,
       period: budget?.period ?? ('month' as BudgetPeriod),
       amount: budget ? (budget.amount / 100).toFixed(2) : '',
       stops: budget?.stops ?? false,
     },
-    onSubmit: async ({ instance_id, ...body }) => {
+    onSubmit: async ({ scope, ...body }) => {
       if (budget) await edit.send({ params: { id: budget.id }, body })
-      else await add.send({ body: { ...body, instance_id } })
+      else await add.send({ body: { ...body, ...scope } })
       toast.good(t(budget ? 'form.saved' : 'form.done'))
       onClose()
     },
   })
+  const isKey = form.values.scope.startsWith(KEY)
   return (
     <DialogForm
       call={budget ? editBudget : addBudget}
@@ -71,7 +76,7 @@ function BudgetForm({ budget, onClose }: Omit<BudgetDialogProps, 'opened'>) {
       submitLabel={t(budget ? 'form.save' : 'form.submit')}
       onCancel={onClose}
     >
-      {!budget && <ScopeField field={form.getInputProps('instance_id')} />}
+      {!budget && <ScopeField field={form.getInputProps('scope')} />}
       <div className={classes.field}>
         <span className={classes.label} aria-hidden="true">
           {t('form.period')}
@@ -86,7 +91,7 @@ function BudgetForm({ budget, onClose }: Omit<BudgetDialogProps, 'opened'>) {
       </div>
       <TextInput
         label={t('form.amount', { currency })}
-        description={t('form.amount_note')}
+        description={t(isKey ? 'form.amount_note_key' : 'form.amount_note')}
         inputMode="decimal"
         autoComplete="off"
         classNames={{ input: 'tabular' }}
@@ -95,7 +100,7 @@ function BudgetForm({ budget, onClose }: Omit<BudgetDialogProps, 'opened'>) {
       />
       <Checkbox
         label={t('form.stops')}
-        description={t('form.stops_note')}
+        description={t(isKey ? 'form.stops_note_key' : 'form.stops_note')}
         {...form.getInputProps('stops', { type: 'checkbox' })}
         aria-invalid={form.errors.stops !== undefined}
       />
@@ -106,27 +111,47 @@ function BudgetForm({ budget, onClose }: Omit<BudgetDialogProps, 'opened'>) {
 /** What it is for; the account until the instances are known. */
 function ScopeField({ field }: { field: object }) {
   const { t } = useTranslation('budgets')
-  const { data } = useQuery(queryOf(listInstances, {}))
-  const instances = (data ?? []).map(({ instance_id, name }) => ({ value: instance_id, label: name }))
+  const instances = (useQuery(queryOf(listInstances, {})).data ?? []).map(({ instance_id, name }) => ({
+    value: INSTANCE + instance_id,
+    label: name,
+  }))
+  // Keys that are over or revoked have no budget any more.
+  const keys = (useQuery(queryOf(listApiKeys, {})).data ?? [])
+    .filter(key => apiKeyState(key, new Date()) === 'active')
+    .map(({ id, name, prefix }) => ({ value: KEY + id, label: `${name} (${prefix}…)` }))
   return (
     <Select
       label={t('form.scope')}
       allowDeselect={false}
-      data={[{ value: ACCOUNT, label: t('form.whole_account') }, ...instances]}
+      data={[
+        { value: ACCOUNT, label: t('form.whole_account') },
+        ...groupOf(t('form.instances'), instances),
+        ...groupOf(t('form.keys'), keys),
+      ]}
       {...field}
     />
   )
 }
 
-/** What stands for the account among the instances, whose ids are never empty. */
-const ACCOUNT = 'account'
+const groupOf = (group: string, items: { value: string; label: string }[]) =>
+  items.length === 0 ? [] : [{ group, items }]
 
-const { period, amount, stops, instance_id } = addBudgetBody.shape
+/** How the field says what a budget is for. */
+const ACCOUNT = 'account'
+const INSTANCE = 'instance:'
+const KEY = 'key:'
+
+function scopeOf({ instance_id, key_id }: Budget): string {
+  if (key_id !== null) return KEY + key_id
+  return instance_id === null ? ACCOUNT : INSTANCE + instance_id
+}
+
+const { period, amount, stops } = addBudgetBody.shape
 const formSchema = z.object({
-  instance_id: z
-    .string()
-    .transform(text => (text === ACCOUNT ? null : text))
-    .pipe(instance_id.unwrap()),
+  scope: z.string().transform(text => ({
+    instance_id: text.startsWith(INSTANCE) ? text.slice(INSTANCE.length) : null,
+    key_id: text.startsWith(KEY) ? text.slice(KEY.length) : null,
+  })),
   period,
   amount: exactAmountText.pipe(amount),
   stops,

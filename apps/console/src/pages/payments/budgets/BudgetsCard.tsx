@@ -24,7 +24,7 @@ const ConfirmDialog = lazyPart(() =>
   import('../../../ui/ConfirmDialog.tsx').then(module => module.ConfirmDialog),
 )
 
-/** What the account and its instances are meant to cost by day or month, and what was spent of it (B16). */
+/** What the account, its instances and its API keys are meant to cost by day or month, and what was spent of it (B16). */
 export function BudgetsCard() {
   const { t } = useTranslation('budgets')
   const query = useQuery({ ...queryOf(listBudgets, {}), refetchInterval: REFRESH_MS })
@@ -86,7 +86,7 @@ export function BudgetsCard() {
             }}
             onClose={removing.close}
           >
-            {t(removing.what.stops ? 'remove.text_stops' : 'remove.text')}
+            {t(`remove.text${stopOf(removing.what)}`)}
           </ConfirmDialog>
         )}
       </Suspense>
@@ -111,13 +111,7 @@ function BudgetRow({ budget, onEdit, onRemove }: BudgetRowProps) {
     <li className={classes.budget} data-state={state}>
       <div className={classes.head}>
         <strong className={classes.name}>
-          {budget.instance_id === null ? (
-            t('account')
-          ) : (
-            <Link to="/instance" search={searchOf({ id: budget.instance_id })}>
-              {budget.instance_name}
-            </Link>
-          )}
+          <CoveredLink budget={budget} />
           <span className={classes.period}>{t(`per.${budget.period}`)}</span>
         </strong>
         <span className={classes.buttons}>
@@ -150,14 +144,41 @@ function BudgetRow({ budget, onEdit, onRemove }: BudgetRowProps) {
             percent,
           })}
         </span>
-        <span>{t(`state.${state}${budget.stops ? '_stops' : ''}`, values)}</span>
+        <span>{t(`state.${state}${stopOf(budget)}`, values)}</span>
       </div>
     </li>
   )
 }
 
+/** What a budget is for, and the way to it. */
+function CoveredLink({ budget }: { budget: Budget }) {
+  const { t } = useTranslation('budgets')
+  const { instance_id, instance_name, key_id, key_name } = budget
+  if (instance_id !== null)
+    return (
+      <Link to="/instance" search={searchOf({ id: instance_id })}>
+        {instance_name}
+      </Link>
+    )
+  if (key_id === null) return t('account')
+  return (
+    <Link to="/settings" search={searchOf({ section: 'api-keys' })}>
+      {t('of_key', { name: key_name })}
+    </Link>
+  )
+}
+
+/** How what a budget does at its end is said: a key's calls are refused where others are stopped. */
+function stopOf({ stops, key_id }: Budget) {
+  if (!stops) return ''
+  return key_id === null ? '_stops' : '_refuses'
+}
+
 /** What a budget is called: what it is for, and how long. */
 function useName(): (budget: Budget) => string {
   const { t } = useTranslation('budgets')
-  return ({ instance_name, period }) => `${instance_name ?? t('account')}, ${t(`per.${period}`)}`
+  return ({ instance_name, key_name, period }) => {
+    const covered = key_name === null ? (instance_name ?? t('account')) : t('of_key', { name: key_name })
+    return `${covered}, ${t(`per.${period}`)}`
+  }
 }

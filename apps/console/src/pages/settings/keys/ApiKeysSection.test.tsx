@@ -13,7 +13,13 @@ const KEY: ApiKey = {
   ...(sampleOf(editApiKey.data) as ApiKey),
   name: 'laptop',
   models: ['meta/one'],
-  spend_limit: { amount: 100, period: 'month', spent_micro: '30', until: '2026-12-01T00:00:00.000Z' },
+  spend_limit: {
+    amount: 100,
+    period: 'month',
+    stops: true,
+    spent_micro: '30',
+    until: '2026-12-01T00:00:00.000Z',
+  },
   expires_at: null,
   revoked_at: null,
 }
@@ -29,7 +35,7 @@ test.each(['0,0003', '0.0003', '12.345'])(
   '[R5.8] a limit of %s is refused at its field instead of becoming another one',
   async typed => {
     const { sent } = await show(() => <CreateApiKeyDialog opened onClose={() => undefined} />)
-    const field = (await screen.findByLabelText(/^Spending limit/)) as HTMLInputElement
+    const field = (await screen.findByLabelText(/^Budget/)) as HTMLInputElement
     fireEvent.change(screen.getByLabelText('Name'), { target: { value: 'limited' } })
     fireEvent.change(field, { target: { value: typed } })
     fireEvent.click(screen.getByRole('button', { name: 'Make key' }))
@@ -42,7 +48,7 @@ test.each(['0,0003', '0.0003', '12.345'])(
     fireEvent.click(screen.getByRole('button', { name: 'Make key' }))
     await waitFor(() =>
       expect(sent.find(({ operation }) => operation === createApiKey.operation)?.body).toMatchObject({
-        spend_limit: { amount: 1_250, period: 'month' },
+        spend_limit: { amount: 1_250, period: 'month', stops: true },
       }),
     )
   },

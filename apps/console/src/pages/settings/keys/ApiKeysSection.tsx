@@ -9,13 +9,13 @@ import { lazyPart } from '../../../app/lazy-part.ts'
 import { VerifiedButton } from '../../../app/session/VerifiedButton.tsx'
 import { List } from '../../../lists/List.tsx'
 import { useAsked } from '../../../lists/use-asked.ts'
+import { type ApiKeyState, apiKeyState } from '../../../models/api-key-state.ts'
 import { useFormat } from '../../../ui/format.ts'
 import { type Column, TwoLines } from '../../../ui/RowTable.tsx'
 import { StatusBadge, type StatusLook } from '../../../ui/StatusBadge.tsx'
 import { toast } from '../../../ui/toast.ts'
 import { SectionCard } from '../SectionCard.tsx'
 import { AddButton } from './AddButton.tsx'
-import { type ApiKeyState, apiKeyState } from './api-key-state.ts'
 import classes from './Keys.module.css'
 
 const ModelCode = lazyPart(() => import('./ModelCode.tsx').then(module => module.ModelCode))
@@ -135,18 +135,14 @@ function useColumns(edit: (key: ApiKey) => void, revoke: (key: ApiKey) => void):
               ? []
               : [t('api.limits.said.tokens', { count: tokens, tokens: format.number(tokens) })]),
           ]
-          const cost = spend && [
+          const spent =
+            spend &&
             t(`api.limits.said.spent.${spend.period}`, {
               spent: format.money(spend.spent_micro, currency),
               limit: format.cents(spend.amount, currency),
-            }),
-          ]
-          return (
-            <TwoLines
-              first={[what, ...often].join(' · ')}
-              second={(cost ?? [])[0] ?? t('api.limits.said.free')}
-            />
-          )
+            })
+          const cost = spend && (spend.stops ? spent : `${spent} · ${t('api.limits.said.warns')}`)
+          return <TwoLines first={[what, ...often].join(' · ')} second={cost ?? t('api.limits.said.free')} />
         },
       },
       {

@@ -1,7 +1,8 @@
-import { type ApiKey, editApiKeyBody, SPEND_PERIODS, type SpendPeriod } from '@berth/contract/api-keys'
+import { type ApiKey, editApiKeyBody } from '@berth/contract/api-keys'
+import { BUDGET_PERIODS, type BudgetPeriod } from '@berth/contract/budgets'
 import { ACCOUNT_TOKENS_PER_MINUTE_MAX, API_KEY_CALLS_PER_MINUTE_MAX } from '@berth/contract/limits'
 import { listModels } from '@berth/contract/models'
-import { MultiSelect, TextInput } from '@mantine/core'
+import { Checkbox, MultiSelect, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
@@ -19,7 +20,8 @@ export interface KeyLimitValues {
   models: string[]
   /** Empty: no limit. */
   spend_amount: string
-  spend_period: SpendPeriod
+  spend_period: BudgetPeriod
+  spend_stops: boolean
   /** Empty: as many as any key. */
   requests_per_minute: string
   /** Empty: as many as the account. */
@@ -34,6 +36,7 @@ export function limitValues(key: ApiKey | null): KeyLimitValues {
     models: key?.models ?? [],
     spend_amount: spend === null ? '' : (spend.amount / 100).toFixed(2),
     spend_period: spend?.period ?? 'month',
+    spend_stops: spend?.stops ?? true,
     requests_per_minute: key?.requests_per_minute?.toString() ?? '',
     tokens_per_minute: key?.tokens_per_minute?.toString() ?? '',
   }
@@ -48,7 +51,8 @@ export const limitFields = {
   scope: z.enum(['all', 'some']),
   models: z.array(z.string()),
   spend_amount: optionalAmountText.pipe(spend_limit.unwrap().shape.amount.nullable()),
-  spend_period: z.enum(SPEND_PERIODS),
+  spend_period: z.enum(BUDGET_PERIODS),
+  spend_stops: z.boolean(),
   requests_per_minute: numberText.pipe(requests_per_minute),
   tokens_per_minute: numberText.pipe(tokens_per_minute),
 }
@@ -61,10 +65,10 @@ export const NAMES_NONE = { path: ['models'] as PropertyKey[], error: 'required'
 
 /** What is sent of a form's limits. */
 export function limitsOf(form: z.output<z.ZodObject<typeof limitFields>>) {
-  const { scope, spend_amount: amount, spend_period: period } = form
+  const { scope, spend_amount: amount, spend_period: period, spend_stops: stops } = form
   return {
     models: scope === 'all' ? null : form.models,
-    spend_limit: amount === null ? null : { amount, period },
+    spend_limit: amount === null ? null : { amount, period, stops },
     requests_per_minute: form.requests_per_minute,
     tokens_per_minute: form.tokens_per_minute,
   }
@@ -119,9 +123,16 @@ export function KeyLimitFields({ form }: { form: UseFormReturnType<KeyLimitValue
             label={t('api.limits.period')}
             value={form.values.spend_period}
             onChange={period => form.setFieldValue('spend_period', period)}
-            options={SPEND_PERIODS.map(value => ({ value, label: t(`api.limits.periods.${value}`) }))}
+            options={BUDGET_PERIODS.map(value => ({ value, label: t(`api.limits.periods.${value}`) }))}
           />
         </Choice>
+      )}
+      {!isBlank(form.values.spend_amount) && (
+        <Checkbox
+          label={t('api.limits.stops')}
+          description={t('api.limits.stops_note')}
+          {...form.getInputProps('spend_stops', { type: 'checkbox' })}
+        />
       )}
       <TextInput
         label={t('api.limits.requests')}

@@ -7,6 +7,7 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { gateway } from '../../../platform/gateways/tables.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Billing, Subject } from '../../billing/billing.ts'
 import type { Budgets } from '../../budgets/budgets.ts'
@@ -23,7 +24,7 @@ export interface CallBookDeps {
   ids: Ids
   log: Pick<Logger, 'error' | 'warn'>
   billing: Pick<Billing, 'lockWallet' | 'holdForModel' | 'releaseHold' | 'chargeOnce' | 'totals'>
-  budgets: Pick<Budgets, 'requireRoom'>
+  budgets: Pick<Budgets, 'requireRoom' | 'keys'>
   /** This gateway. */
   owner: string
 }
@@ -128,7 +129,8 @@ export function createCallBook({ db, clock, ids, log, billing, budgets, owner }:
     const free = fullMicro > 0n && (await hasFreeCall(tx, { userId, model, now: at }))
     const amountMicro = free ? 0n : fullMicro
     if (keyId !== null) {
-      await takeOfKey(tx, { userId, keyId, modelId: model.id, mostMicro: amountMicro, at, currency })
+      const call = { userId, keyId, modelId: model.id, mostMicro: amountMicro, at, currency }
+      await takeOfKey(tx, budgets, call)
     }
     if (amountMicro > 0n) {
       await budgets.requireRoom(tx, { userId, instanceId: null })
@@ -178,11 +180,21 @@ export function createCallBook({ db, clock, ids, log, billing, budgets, owner }:
     return costMicro
   }
 
+  /** Tells a customer, once, whose key's budget let a call begin no more. @throws The refusal, in any case. */
+  async function tellRefusal({ keyId }: Pick<ModelCaller, 'keyId'>, error: unknown): Promise<never> {
+    if (keyId !== null && error instanceof ApiError && error.code === 'api_key_spent') {
+      await budgets.keys.tellStopped(keyId)
+    }
+    throw error
+  }
+
   return {
     /** Works on the book in turn with the other begins and ends of a customer. */
     inTurn,
     /** As `begin`, in a transaction of {@link inTurn}: what is written down with a call is so together with it. */
     beginIn,
+    /** For what {@link beginIn} throws, once its transaction is over. */
+    tellRefusal,
     /** As `end`, in the same way. */
     endIn,
 
@@ -198,7 +210,8 @@ export function createCallBook({ db, clock, ids, log, billing, budgets, owner }:
       model: CatalogueModel,
       call: { most: UsedMost; streamed: boolean },
     ): Promise<string> {
-      const callId = await inTurn(caller.userId, tx => beginIn(tx, caller, model, call))
+      const begun = inTurn(caller.userId, tx => beginIn(tx, caller, model, call))
+      const callId = await begun.catch(error => tellRefusal(caller, error))
       caller.onBegun?.(callId)
       return callId
     },

@@ -95,7 +95,7 @@ export function createAskCreations(deps: AskDeps) {
   ): Promise<{ id: string }> {
     const { userId, keyId } = caller
     const id = ids.uuid()
-    const first = await book.inTurn(userId, async tx => {
+    const asked = book.inTurn(userId, async tx => {
       await admit(tx, userId, run.kind, run.count)
       await requirePictures(tx, userId, model, run)
       const at = clock.now()
@@ -116,6 +116,7 @@ export function createAskCreations(deps: AskDeps) {
       }
       return calls[0]
     })
+    const first = await asked.catch(error => book.tellRefusal(caller, error))
     if (first !== undefined) caller.onBegun?.(first)
     deps.wake()
     return { id }

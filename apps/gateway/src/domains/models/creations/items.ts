@@ -84,4 +84,4 @@ export async function changeItem(
 }
 
 /** What the end of an item is written down by. */
-export type Book = Pick<CallBook, 'inTurn' | 'beginIn' | 'endIn'>
+export type Book = Pick<CallBook, 'inTurn' | 'beginIn' | 'endIn' | 'tellRefusal'>

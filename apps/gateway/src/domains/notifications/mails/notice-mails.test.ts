@@ -116,7 +116,16 @@ const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
   [
     'budget',
     BUDGET_TEXTS,
-    { share: '80', period: 'day', amount: '$10.00', spent: '$8.00', until: at, stops: 'yes', name: 'llama' },
+    {
+      share: '80',
+      period: 'day',
+      amount: '$10.00',
+      spent: '$8.00',
+      until: at,
+      stops: 'yes',
+      of: 'instance',
+      name: 'llama',
+    },
   ],
   [
     'refused auto top-up',
@@ -145,7 +154,7 @@ const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
 ]
 
 /** Values that no mail says as they are: they choose between its words. */
-const CHOOSES_WORDS: ReadonlySet<string> = new Set(['what', 'cause', 'outcome', 'news', 'period', 'stops'])
+const CHOOSES_WORDS: ReadonlySet<string> = new Set(['what', 'cause', 'outcome', 'news', 'period', 'stops', 'of'])
 
 describe.each(NOTICES)('the mail about a %s', (_, texts, values) => {
   const frame = {

@@ -207,6 +207,14 @@ export const ERRORS = {
   api_key_limit: rule(409, 'change'),
   s3_key_limit: rule(409, 'change'),
 
+  // Referrals. What was chosen is carried out, or it is too late.
+  settlement_closed: rule(409, 'give_up'),
+  paypal_required: rule(409, 'change'),
+  // Money goes there soon.
+  paypal_frozen: rule(409, 'retry'),
+  paypal_link_invalid: rule(410, 'change'),
+  paypal_mail_wait: rule(429, 'retry'),
+
   // Models.
   model_call_failed: rule(502, 'retry'),
   api_key_invalid: rule(401, 'change'),

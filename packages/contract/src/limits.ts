@@ -37,6 +37,26 @@ export const BACK_TO_TOP_PX = 100
 /** A referral code is cut to this many characters before it is stored (R2.11). */
 export const REFERRAL_CODE_CHARS_MAX = 200
 
+/**
+ * What referring earns (R9.7), where the catalogue says nothing else; amounts are cents of the wallet that they go to. For the
+ * referrer and for the friend at the friend's first top-ups; percent of what the friend spends in cash; what is settled from
+ * on; percent of what is paid as money; how long after a quarter's end it is chosen; and how long a PayPal account stays as it is
+ * before it is paid to.
+ */
+export const REFERRAL_DEFAULTS = {
+  reward: 500,
+  friendReward: 500,
+  firstTopup: 1_000,
+  rebateRate: 5,
+  threshold: 2_000,
+  cashFeeRate: 20,
+  choiceDays: 30,
+  paypalFrozenHours: 72,
+} as const
+/** What invited users are searched for by, and the token of a link that confirms a PayPal account. */
+export const REFERRAL_SEARCH_CHARS_MAX = 100
+export const PAYPAL_TOKEN_CHARS_MAX = 100
+
 /** Lifetime of the console's cookies (R9.8). */
 export const COOKIE_MAX_AGE_S = 365 * 24 * 3_600
 

@@ -40,6 +40,9 @@ import { createNotifications } from './domains/notifications/notifications.ts'
 import { notificationsRoutes } from './domains/notifications/routes.ts'
 import { createPublicIps } from './domains/public-ips/public-ips.ts'
 import { createReach, type Reach } from './domains/reach/reach.ts'
+import { referralLinkRoute } from './domains/referral/link-route.ts'
+import { createReferral, type Referral } from './domains/referral/referral.ts'
+import { referralRoutes } from './domains/referral/routes.ts'
 import { createRegions } from './domains/regions/regions.ts'
 import { regionsRoutes } from './domains/regions/routes.ts'
 import { createOutbound } from './domains/registries/outbound.ts'
@@ -66,6 +69,8 @@ import type { Mailbox, MailDriver } from './drivers/mail/port.ts'
 import type { ModelServer } from './drivers/models/port.ts'
 import { type PaymentsShown, paymentsShown } from './drivers/payments/payments-shown.ts'
 import type { PaymentDriver } from './drivers/payments/port.ts'
+import { createByHandPayouts } from './drivers/payouts/by-hand.ts'
+import type { PayoutDriver } from './drivers/payouts/port.ts'
 import type { IdentityProvider } from './drivers/sign-in/port.ts'
 import type { Clock } from './platform/clock.ts'
 import { findBrand, sellerOf } from './platform/config/brands.ts'
@@ -119,6 +124,8 @@ export interface GatewayParts {
   /** The kind of captcha: the embedded one, a service, or none. */
   captcha: 'Default' | 'none' | CaptchaService
   payments: PaymentDriver[]
+  /** Pays money to customers; left out: an operator does, from files. */
+  payouts?: PayoutDriver
   /** Keeps the accounts where an identity service outside does; left out or null: the gateway does. */
   identitySource?: IdentitySource | null
   /** Services that customers may sign in through. */
@@ -195,6 +202,7 @@ export interface Gateway {
   images: Images
   budgets: Budgets
   alarms: Alarms
+  referral: Referral
   /** Makes it possible to tell of events without listening or running loops, as the operator's command line does. */
   openJobs(): Promise<void>
   server: GatewayServer
@@ -447,6 +455,20 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     recipient: identity.recipient,
     counts: createRateCounts(base),
   })
+  const referral = createReferral({
+    ...{ ...base, events, billing },
+    contactOf: identity.contactOf,
+    displayNameOf: identity.displayNameOf,
+    shareDevice: identity.shareDevice,
+    recipient: identity.recipient,
+    mail: mailQueue,
+    counts: createRateCounts(base),
+    payouts: parts.payouts ?? createByHandPayouts(),
+    terms: catalogue.referral,
+    publicUrl: () => address.url,
+    brandName: () => settings.read(address.url).brand.name,
+    owner: parts.gatewayId,
+  })
   const models = createModels({
     ...base,
     events,
@@ -499,6 +521,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...sshKeysRoutes(sshKeys),
     ...registriesRoutes(registries),
     ...checkInRoutes(checkIns),
+    ...referralRoutes(referral),
     ...apiKeysRoutes(models.apiKeys),
     ...modelsRoutes(models, say, tokenRates),
   ]
@@ -513,6 +536,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       ...paymentRawRoutes(billing, parts.payments),
       ...v1Routes(models, createRateCounts(base), tokenRates),
       invoicePdfRoute(billing.invoices),
+      referralLinkRoute(),
       ...images.rawRoutes,
       ...models.creations.rawRoutes,
       ...reach.rawRoutes,
@@ -682,6 +706,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     images,
     budgets,
     alarms,
+    referral,
     openJobs: jobs.open,
     server,
     managed: { metrics, ready: health },
@@ -711,6 +736,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await registries.resealFormer()
       billingLoops.start()
       budgets.start()
+      referral.start()
       unpaid.start()
       traffic.start()
       models.start()
@@ -739,6 +765,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
         alarms.stop(),
         billingLoops.stop(),
         budgets.stop(),
+        referral.stop(),
         unpaid.stop(),
         traffic.stop(),
         models.stop(),

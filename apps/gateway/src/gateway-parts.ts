@@ -13,6 +13,8 @@ import type { PaymentDriver } from './drivers/payments/port.ts'
 import { offersStripe } from './drivers/payments/stripe/offers-stripe.ts'
 import { offersTestCards } from './drivers/payments/testcard/offers-test-cards.ts'
 import { createTestcardDriver } from './drivers/payments/testcard/testcard-driver.ts'
+import { createByHandPayouts } from './drivers/payouts/by-hand.ts'
+import { createPaypalPayouts } from './drivers/payouts/paypal/paypal-driver.ts'
 import { createIdentityProviders } from './drivers/sign-in/create-providers.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { type Catalogue, loadCatalogue } from './platform/config/catalogue.ts'
@@ -82,6 +84,7 @@ export async function gatewayParts(from: {
         offered: offersTestCards(config),
       }),
     ],
+    payouts: config.paypal ? createPaypalPayouts(config.paypal, base) : createByHandPayouts(),
     identitySource: config.casdoor && createCasdoorSource({ ...base, settings: config.casdoor }),
     identityProviders: createIdentityProviders(config.signInProviders, base),
     rateLimits: { ...RATE_LIMITS, general_per_minute: config.rateLimitPerMinute },

@@ -111,6 +111,9 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
   'bill.payment-method-remove': 'the id of a method that is kept',
   'bill.payment-intent': 'the number of a card that is kept',
   'bill.coupon-apply': 'the code of a coupon',
+  'referral.choose': 'the quarter that runs',
+  'referral.confirm-paypal': 'the token of a mailed link',
+  'referral.resend-paypal': 'a PayPal account that was said a minute ago',
 }
 /** After so many, sign-outs are made good and the ids that are filled in are looked up again. */
 const BATCH = 250

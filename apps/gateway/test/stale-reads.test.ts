@@ -68,6 +68,13 @@ import {
 } from '@berth/contract/payment-methods'
 import { bindPublicIp, unbindPublicIp } from '@berth/contract/public-ip-calls'
 import {
+  chooseSettlement,
+  confirmPaypalAccount,
+  removePaypalAccount,
+  resendPaypalMail,
+  setPaypalAccount,
+} from '@berth/contract/referral'
+import {
   addRegistryCredential,
   checkRegistryCredential,
   editRegistryCredential,
@@ -97,6 +104,7 @@ import { communityCopy, imageDetails, keptImage } from '../src/domains/images/im
 import { communityImage, ownImage } from '../src/domains/images/tables.ts'
 import { deployBody } from '../src/domains/instances/instances-fixture.ts'
 import { DEFAULT_CHOICE } from '../src/domains/notifications/choices.ts'
+import { quarterAt } from '../src/domains/referral/quarters.ts'
 import { LOGIN, startRegistry, type TestRegistry } from '../src/domains/registries/registry-fixture.ts'
 import { ed25519Bytes, lineOf } from '../src/domains/ssh-keys/public-key-fixture.ts'
 import { createIdentityProviders } from '../src/drivers/sign-in/create-providers.ts'
@@ -166,6 +174,7 @@ const HOUR = '80000'
 const WITH_PORT = { tcp_ports: [22] }
 const BUDGET = { period: 'day', amount: 5_000, stops: false } as const
 const WATCHED_MS = 3_600_000
+const PAYPAL_MAIL_WAIT_MS = 61_000
 const SPENDING_CARD = '4242424242424242'
 const ASKING_CARD = '4000002500003155'
 
@@ -394,6 +403,24 @@ const SCENES: Scene[] = [
     input: { params: await setBudget(), body: { ...BUDGET, amount: 6_000 } },
   })),
   scene(removeBudget, async () => ({ customer: owner, input: { params: await setBudget() } })),
+  scene(chooseSettlement, async () => ({
+    customer: owner,
+    input: { params: { quarter: quarterAt(clock.now()).name }, body: { reward_type: 'bonus' as const } },
+  })),
+  scene(setPaypalAccount, async () => ({
+    customer: await gateway.signUp(),
+    input: { body: { paypal_account: 'mira@example.org' } },
+  })),
+  scene(confirmPaypalAccount, async () => {
+    const { email, ...customer } = await withPaypal()
+    return { customer: { ...customer, email }, input: { body: { token: await paypalSecret(email) } } }
+  }),
+  scene(resendPaypalMail, async () => {
+    const customer = await withPaypal()
+    clock.aheadMs += PAYPAL_MAIL_WAIT_MS
+    return { customer, input: {} }
+  }),
+  scene(removePaypalAccount, async () => ({ customer: await withPaypal(), input: {} })),
   scene(addDeployTemplate, async () => ({
     customer: owner,
     input: { body: { name: randomUUID(), setup: deployBody() } },
@@ -815,6 +842,21 @@ function mailedSecret(email: string): Promise<string> {
     const { items } = await gateway.data(listMailbox, {})
     const mail = items.find(({ to, text }) => to === email && text.includes('/activty?'))
     return mail && secretIn(mail.text)
+  })
+}
+
+/** A customer who has said a PayPal account, of the same address. */
+async function withPaypal(): Promise<Customer> {
+  const customer = await gateway.signUp()
+  await gateway.data(setPaypalAccount, { body: { paypal_account: customer.email } }, customer)
+  return customer
+}
+
+function paypalSecret(email: string): Promise<string> {
+  return eventually('the mail to the PayPal account', async () => {
+    const { items } = await gateway.data(listMailbox, {})
+    const mail = items.find(({ to, text }) => to === email && text.includes('paypal='))
+    return mail && (/paypal=([\w-]+)/.exec(mail.text)?.[1] ?? '')
   })
 }
 

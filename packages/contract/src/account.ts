@@ -1,7 +1,13 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, currency, email, newPassword, timestamp, typedPassword, username } from './fields.ts'
-import { LANGUAGES, LONG_TEXT_BODY_BYTES_MAX, PASSWORD_CHARS_MAX, REFERRAL_CODE_CHARS_MAX } from './limits.ts'
+import {
+  DEVICE_MARK_PATTERN,
+  LANGUAGES,
+  LONG_TEXT_BODY_BYTES_MAX,
+  PASSWORD_CHARS_MAX,
+  REFERRAL_CODE_CHARS_MAX,
+} from './limits.ts'
 
 /** The organization and application names that the embedded identity answers to; Casdoor's are settings. */
 export const ORGANIZATION = 'berth'
@@ -111,6 +117,8 @@ const loginBody = z.object({
   browserKey: z.string(by('wrong_type')).max(200, by('too_long')).optional(),
   /** Who the other service says that it is, where it adds this to the address (RFC 9207). */
   iss: z.string(by('wrong_type')).max(500, by('too_long')).optional(),
+  /** The mark that this browser keeps of itself: by it nobody refers themselves. */
+  device: z.string(by('wrong_type')).regex(DEVICE_MARK_PATTERN, by('not_allowed')).optional(),
   /** Who sent the customer, where a first sign-in through another service makes the account. */
   referralCode: z.string(by('wrong_type')).max(REFERRAL_CODE_CHARS_MAX, by('too_long')).optional(),
   /** Of the wallet that is opened, for good (R9.3). */

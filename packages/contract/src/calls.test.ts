@@ -118,6 +118,9 @@ const COUNTED_APART: Record<Exclude<RateClass, 'general'>, string[]> = {
     'account.verify-email',
     'account.send-reset-password-email',
     'account.send-sign-in-code',
+    'referral.set-paypal',
+    'referral.confirm-paypal',
+    'referral.resend-paypal',
   ],
   captcha: ['account.get-captcha-status', 'account.get-captcha'],
   coupon: ['bill.coupon-apply'],
@@ -134,6 +137,7 @@ const PROVEN: Record<Exclude<Proof, 'none'>, string[]> = {
     'ssh_key.add',
     'netvolume.make-s3-key',
     'netvolume.rotate-s3-key',
+    'referral.set-paypal',
   ],
   own: [
     // For linking it wants a recent sign-in; what comes back is taken by the customer who began alone.
@@ -169,6 +173,10 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'bill.edit-budget',
     'api_key.edit',
     'check_in.take',
+    'referral.choose',
+    'referral.confirm-paypal',
+    'referral.resend-paypal',
+    'referral.remove-paypal',
     'bill.remove-budget',
     'registry.edit',
     'registry.remove',
@@ -362,6 +370,18 @@ const OWN_CALLS = [
   'GET /api/bill/billing-address',
   'PUT /api/bill/billing-address',
   'GET /api/bill/credit',
+  'GET /api/referral',
+  'GET /api/referral/record',
+  'GET /api/referral/record/download',
+  'GET /api/referral/order',
+  'GET /api/referral/order/download',
+  'GET /api/referral/quarter',
+  'PUT /api/referral/quarter/{quarter}',
+  'GET /api/referral/paypal',
+  'PUT /api/referral/paypal',
+  'POST /api/referral/paypal/confirm',
+  'POST /api/referral/paypal/resend',
+  'DELETE /api/referral/paypal',
 ]
 
 const all: readonly Call[] = calls

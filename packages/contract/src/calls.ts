@@ -28,6 +28,7 @@ import { outlookCalls } from './outlook.ts'
 import { ownImageCalls } from './own-images.ts'
 import { paymentMethodCalls } from './payment-methods.ts'
 import { publicIpCalls } from './public-ip-calls.ts'
+import { referralCalls } from './referral.ts'
 import { regionCalls } from './regions.ts'
 import { registryCalls } from './registries.ts'
 import { resumeCalls } from './resume.ts'
@@ -79,4 +80,5 @@ export const calls = [
   ...creditCalls,
   ...paymentMethodCalls,
   ...autoTopupCalls,
+  ...referralCalls,
 ] as const

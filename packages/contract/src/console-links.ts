@@ -12,6 +12,7 @@ export const CONSOLE_LINKS = {
   images: '/my-images',
   payments: '/payments',
   video_model: '/video-model',
+  referral: '/refer-earn',
   notifications: '/settings?section=notifications',
   sessions: '/settings?section=sessions',
   ways_to_sign_in: '/settings?section=sign-in',

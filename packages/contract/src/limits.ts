@@ -53,6 +53,8 @@ export const REFERRAL_DEFAULTS = {
   choiceDays: 30,
   paypalFrozenHours: 72,
 } as const
+/** The mark that a browser keeps of itself, by which two accounts of one device are told: letters and digits. */
+export const DEVICE_MARK_PATTERN = /^[A-Za-z0-9_-]{16,64}$/
 /** What invited users are searched for by, and the token of a link that confirms a PayPal account. */
 export const REFERRAL_SEARCH_CHARS_MAX = 100
 export const PAYPAL_TOKEN_CHARS_MAX = 100

@@ -13,6 +13,8 @@ export interface Ids {
   snapshotId(): string
   /** An image's id: `im-` and as many of them. */
   imageId(): string
+  /** So many characters by chance that are not mistaken for each other. */
+  readable(chars: number): string
   /** A secret of that many random bytes, as base64url. */
   secret(bytes: number): string
   /** A secret that fits a DNS label: 20 lower-case letters and digits. */
@@ -37,6 +39,7 @@ export function createIds(clock: Clock): Ids {
     volumeId: () => `v-${pick(READABLE, READABLE_ID_CHARS)}`,
     snapshotId: () => `s-${pick(READABLE, READABLE_ID_CHARS)}`,
     imageId: () => `im-${pick(READABLE, READABLE_ID_CHARS)}`,
+    readable: chars => pick(READABLE, chars),
     secret: bytes => randomBytes(bytes).toString('base64url'),
     hostSecret: () => pick(HOST, HOST_SECRET_CHARS),
   }

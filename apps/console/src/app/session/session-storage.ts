@@ -1,10 +1,11 @@
-import { COOKIE_MAX_AGE_S, CURRENCIES, type Currency } from '@berth/contract/limits'
+import { COOKIE_MAX_AGE_S, CURRENCIES, type Currency, DEVICE_MARK_PATTERN } from '@berth/contract/limits'
 import { isCurrency } from '@berth/contract/money'
 
 /** Where the access token is kept; other tabs are told of its changes by this name. */
 export const TOKEN_KEY = 'berth.token'
 const CURRENCY_KEY = 'berth.currency'
 const REFERRAL_KEY = 'berth.referral-code'
+const DEVICE_KEY = 'berth.device'
 const COOKIES = ['berth_user_id', 'berth_company_id', 'berth_session_id'] as const
 
 /** The access token that is kept on this device, or null (R3.1). */
@@ -66,6 +67,23 @@ export function writeReferralCode(code: string): void {
     localStorage.setItem(REFERRAL_KEY, code)
   } catch {
     // A code that cannot be kept is lost; nothing else depends on it.
+  }
+}
+
+/**
+ * The mark of this browser: random, made once, and said to nobody but the gateway at a sign-in, which keeps a hash of it. By
+ * it nobody refers themselves. Undefined where nothing can be kept.
+ */
+export function readDeviceMark(): string | undefined {
+  try {
+    const kept = localStorage.getItem(DEVICE_KEY) ?? ''
+    if (DEVICE_MARK_PATTERN.test(kept)) return kept
+    const bytes = crypto.getRandomValues(new Uint8Array(16))
+    const made = Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
+    localStorage.setItem(DEVICE_KEY, made)
+    return made
+  } catch {
+    return undefined
   }
 }
 

@@ -3,6 +3,7 @@ import { ApiError } from '../../api/api-error.ts'
 import { sendChange } from '../../api/change.ts'
 import { currentLanguage } from '../../app/i18n.ts'
 import { session } from '../../app/session/session.ts'
+import { readDeviceMark } from '../../app/session/session-storage.ts'
 
 /** What somebody made of a captcha, in the login call's names. */
 export interface CaptchaAnswer {
@@ -28,6 +29,7 @@ export async function signIn(credentials: Credentials): Promise<void> {
     organization: ORGANIZATION,
     type: 'token',
     language: currentLanguage(),
+    device: readDeviceMark(),
     ...credentials,
   } as const
   const send = () => sendChange(login, { body }, { silent: true })

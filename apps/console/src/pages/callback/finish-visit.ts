@@ -6,7 +6,7 @@ import { currentLanguage } from '../../app/i18n.ts'
 import type { ProviderVisit } from '../../app/session/provider-visit.ts'
 import { redirectTarget } from '../../app/session/redirect-target.ts'
 import { session } from '../../app/session/session.ts'
-import { readCurrency, readReferralCode } from '../../app/session/session-storage.ts'
+import { readCurrency, readDeviceMark, readReferralCode } from '../../app/session/session-storage.ts'
 
 /** What the address says that the other service sent the browser back with. */
 export interface ProviderAnswer {
@@ -71,6 +71,7 @@ async function signInBy(
     method: visit.method,
     language: currentLanguage(),
     currency: readCurrency(),
+    device: readDeviceMark(),
     ...(referralCode ? { referralCode } : {}),
   }
   await session().signIn(await sendChange(login, { body }, { silent: true }))

@@ -20,10 +20,11 @@ import { createCouponDesk } from './credits/coupon-desk.ts'
 import { redeemCoupon } from './credits/coupons.ts'
 import { endCreditsNow, listCouponsOf, listLots } from './credits/credit-list.ts'
 import { tellEndings } from './credits/end-notices.ts'
-import { type Grant, grantCredit } from './credits/grants.ts'
+import { endGrant, type Grant, grantCredit } from './credits/grants.ts'
 import { creditOutage, type Outage } from './credits/outages.ts'
 import { openBillFile } from './documents/bill-file.ts'
 import { type BillQuery, readBill, readBillLine, readMonths } from './documents/bills.ts'
+import { readCashSpent, readSpentDays } from './documents/cash-spent.ts'
 import { forgetAddress } from './documents/invoices/addresses.ts'
 import { createInvoices } from './documents/invoices/invoices.ts'
 import type { Seller } from './documents/invoices/make-invoice.ts'
@@ -37,6 +38,7 @@ import { listPage, type TransactionsQuery } from './documents/transactions.ts'
 import { createBalanceReader } from './ledger/balance.ts'
 import { checkBooks } from './ledger/check-books.ts'
 import { type CreditedOf, creditedSince } from './ledger/credited.ts'
+import { bookEarning, bookPayout, type Earning, type PayoutEntry } from './ledger/earnings.ts'
 import { lockWallet, openWallet, readTotals, type WalletTotals } from './ledger/wallet.ts'
 import { type Burning, readBurning } from './meters/burning.ts'
 import { chargeOnce, chargeTerm, endTerm, type Term, type TermEnd, termBackMicro } from './meters/charges.ts'
@@ -54,6 +56,7 @@ import { postDue } from './meters/tick.ts'
 import { runAutoTopups } from './payments/auto-topup/rounds.ts'
 import { readSettings, saveSettings } from './payments/auto-topup/settings.ts'
 import { autoTopup } from './payments/auto-topup/tables.ts'
+import { shareCard } from './payments/cards-seen.ts'
 import { pruneEvents, receiveWebhook } from './payments/events.ts'
 import { driverOf, hasOpenTopup, openAmong } from './payments/intents.ts'
 import { recoverMethods } from './payments/methods/keeping.ts'
@@ -67,9 +70,11 @@ import {
   removeMethod,
 } from './payments/methods/methods.ts'
 import { beginPayment, checkoutUrl } from './payments/methods/payment-intent.ts'
+import { readPaidIn } from './payments/paid-in.ts'
 import { recoverTopups } from './payments/recovery.ts'
 import { createRefunds, recoverRefunds } from './payments/refund-requests.ts'
 import { asideSince } from './payments/set-aside.ts'
+import { cardSeen } from './payments/tables.ts'
 import {
   cancelTopup,
   openTopups,
@@ -118,6 +123,7 @@ export function createBilling(deps: BillingDeps) {
   const balances = createBalanceReader(deps)
   deps.events.on(accountDeleted, 'billing', async (tx, { userId }) => {
     await tx.delete(autoTopup).where(eq(autoTopup.userId, userId))
+    await tx.delete(cardSeen).where(eq(cardSeen.userId, userId))
     await forgetMethods(tx, deps, userId)
     await noteLeaving(tx, deps, userId)
     await forgetAddress(tx, userId)
@@ -130,6 +136,29 @@ export function createBilling(deps: BillingDeps) {
 
     /** Gives credits, as a lot that may have an end; idempotent by id. */
     grantCredit: (tx: Transaction, grant: Grant): Promise<void> => grantCredit(tx, deps, grant),
+
+    /** Ends a lot of credits now; what was used of it stays used. */
+    endGrant: (tx: Transaction, lot: { userId: string; grantId: string }): Promise<void> =>
+      endGrant(tx, deps, lot),
+
+    /** What customers have earned by referring (R9.7): booked, and paid as money. */
+    earnings: {
+      book: (tx: Transaction, earning: Earning): Promise<void> => bookEarning(tx, deps, earning),
+      payOut: (tx: Transaction, payout: PayoutEntry): Promise<void> => bookPayout(tx, deps, payout),
+      takeBack: (tx: Transaction, payout: PayoutEntry): Promise<void> => bookPayout(tx, deps, payout, 'back'),
+    },
+
+    /** What a customer has paid in by settled payments, less what went back. */
+    paidIn: readPaidIn,
+
+    /** What a customer spent by day, of what is paid for good. Call it under the wallet's lock. */
+    spentDays: readSpentDays,
+
+    /** What of many customers' usage was paid in cash, in all. */
+    cashSpent: readCashSpent,
+
+    /** Whether two customers have used one card. */
+    shareCard,
 
     /** Credits an outage that is over, where it was longer than the catalogue's limit (B17). */
     creditOutage: (tx: Transaction, outage: Outage): Promise<void> =>

@@ -6,7 +6,7 @@ import type { IdentitySource } from '../../drivers/identity/port.ts'
 import type { Mailbox, MailOutbox } from '../../drivers/mail/port.ts'
 import type { IdentityProvider } from '../../drivers/sign-in/port.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Database, Transaction } from '../../platform/database/database.ts'
+import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import type { Events } from '../../platform/events/events.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
@@ -19,7 +19,13 @@ import type { Billing } from '../billing/billing.ts'
 import { createAccountDeletion } from './accounts/account-deletion.ts'
 import type { AccountKeeper } from './accounts/account-keeper.ts'
 import { createAccounts } from './accounts/accounts.ts'
-import { type FindAddressee, findDisplayName, findNamed, findRecipient } from './accounts/accounts-store.ts'
+import {
+  type FindAddressee,
+  findById,
+  findDisplayName,
+  findNamed,
+  findRecipient,
+} from './accounts/accounts-store.ts'
 import { createApplication } from './accounts/application.ts'
 import { createCustomerDesk } from './accounts/customer-desk.ts'
 import { createCaptcha } from './captcha/captcha.ts'
@@ -33,6 +39,7 @@ import { createKnownAddress } from './mails/known-address.ts'
 import { createPasswordChange } from './passwords/password-change.ts'
 import { createPasswords, type PasswordCost } from './passwords/passwords.ts'
 import { createAccessTokens } from './sessions/access-token.ts'
+import { shareDevice } from './sessions/devices.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createLinkedIdentities } from './sign-in/linked-identities.ts'
 import { listProviders } from './sign-in/listed-providers.ts'
@@ -215,6 +222,19 @@ export function createIdentity(deps: {
 
     /** Where mails of a customer go; null where none are to go: the address is not verified, or the account deleted. */
     recipient: (userId: string) => findRecipient(db, userId),
+
+    /** Whose an account is, and whether its address is verified; null where it is gone. */
+    async contactOf(
+      q: Pick<Queryable, 'select'>,
+      userId: string,
+    ): Promise<{ email: string; isVerified: boolean } | null> {
+      const account = await findById(q, userId)
+      if (!account || account.deletedAt) return null
+      return { email: account.email, isVerified: account.emailVerifiedAt !== null }
+    },
+
+    /** Whether two accounts were signed in from one browser. */
+    shareDevice,
 
     /** The id of the customer whom an operator names by address, account number or id; null for nobody. */
     customerNamed: (named: string): Promise<string | null> => findNamed(db, named),

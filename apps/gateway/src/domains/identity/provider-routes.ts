@@ -48,7 +48,7 @@ export async function signInByProvider(identity: Identity, request: LoginRequest
   const { redirectUri = '', iss: issuer = null, method = null } = body
   return await identity.providers.signIn(
     { provider, code, state, browserKey, redirectUri, issuer, method },
-    { address, userAgent, stay: body.autoSignin },
+    { address, userAgent, stay: body.autoSignin, device: body.device ?? null },
     {
       language: body.language ?? language,
       referralCode: body.referralCode ?? null,

@@ -80,7 +80,7 @@ function signInRoutes(identity: Identity): Route[] {
     if (body.password === '') {
       throw new ApiError('validation_failed', { fields: [{ path: 'password', rule: 'required' }] })
     }
-    const place = { address, userAgent, stay: body.autoSignin }
+    const place = { address, userAgent, stay: body.autoSignin, device: body.device ?? null }
     if (method === 'link') return await identity.signInByLink(body.password, place)
     return await identity.signInByPassword(body.username, body.password, place, answerIn(body))
   }

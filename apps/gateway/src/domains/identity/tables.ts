@@ -1,4 +1,14 @@
-import { bigint, boolean, index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import { moment } from '../../platform/database/columns.ts'
 
 /** Customers. The login name is the address in lower case. */
@@ -54,6 +64,22 @@ export const session = pgTable(
     provenAt: moment('proven_at').notNull(),
   },
   table => [index('session_user').on(table.userId)],
+)
+
+/** Browsers that an account was signed in from, as hashes of the marks that they keep: the newest of each account. */
+export const accountDevice = pgTable(
+  'account_device',
+  {
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => userAccount.id),
+    markHash: text('mark_hash').notNull(),
+    seenAt: moment('seen_at').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.userId, table.markHash] }),
+    index('account_device_seen').on(table.userId, table.seenAt),
+  ],
 )
 
 /** Codes that were mailed to confirm who has a session; the newest one of each. */

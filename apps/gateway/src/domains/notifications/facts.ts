@@ -2,6 +2,7 @@ import type { Card } from '@berth/contract/billing'
 import type { BudgetPeriod, BudgetShare } from '@berth/contract/budgets'
 import type { Currency, Language } from '@berth/contract/limits'
 import type { ImageNews } from '../images/events.ts'
+import type { ReferralNews } from '../referral/events.ts'
 import type { VolumeNews } from '../volumes/events.ts'
 import type { OFFER_WATCH_NEWS } from '../watches/events.ts'
 
@@ -194,6 +195,20 @@ export interface BalanceLowFacts {
   balanceMicro: string
   burnMicroPerHour: string
   currency: Currency
+}
+
+/** Of what is earned by referring. */
+export interface ReferralFacts {
+  userId: string
+  news: ReferralNews
+  quarter: string | null
+  currency: Currency
+  /** Micro-units, as text. */
+  amountMicro: string
+  feeMicro: string | null
+  until: string | null
+  /** The friend with a masked address, or the PayPal account. */
+  about: string | null
 }
 
 /** Of credits that are about to end. */

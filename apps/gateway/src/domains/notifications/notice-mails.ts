@@ -21,6 +21,7 @@ import type {
   OfferWatchFacts,
   ReadRecipient,
   Recipient,
+  ReferralFacts,
   RefundFacts,
   ResumeFacts,
   TermFacts,
@@ -43,11 +44,13 @@ import {
   cardText,
   durationText,
   lineOf,
+  MONEY_AT_STAKE,
   type NoticeTexts,
   noticeMail,
   timeText,
 } from './mails/notice-mail.ts'
 import { OFFER_WATCH_TEXTS } from './mails/offer-watch-mail.ts'
+import { REFERRAL_TEXTS } from './mails/referral-mail.ts'
 import { REFUND_TEXTS } from './mails/refund-mail.ts'
 import { RESUME_TEXTS } from './mails/resume-mail.ts'
 import { TERM_TEXTS } from './mails/term-mail.ts'
@@ -83,6 +86,8 @@ export function defineNotices(deps: NoticeDeps) {
     pageOf: (facts: Facts) => ConsoleLink,
     valuesOf: (facts: Facts, to: Recipient) => Values,
     name: string = kind?.replaceAll('_', '-') ?? '',
+    /** Why it cannot be switched off, where it cannot. */
+    why?: Record<Language, string>,
   ) {
     return mail.define<Facts>(name, async (facts): Promise<MailContent | null> => {
       const to = await recipient(facts.userId)
@@ -92,7 +97,7 @@ export function defineNotices(deps: NoticeDeps) {
         settings: consoleLink(deps.publicUrl(), 'notifications'),
       }
       const values = { ...valuesOf(facts, to), ...links, brand: deps.brandName() }
-      return noticeMail(to, texts[to.language], values, { isSwitched: kind !== null })
+      return noticeMail(to, texts[to.language], values, { isSwitched: kind !== null, ...(why && { why }) })
     })
   }
 
@@ -308,6 +313,21 @@ export function defineNotices(deps: NoticeDeps) {
       }),
       'film',
     ),
+    referralEarned: define(
+      'top_up_receipt',
+      REFERRAL_TEXTS,
+      () => 'referral',
+      (facts: ReferralFacts) => referralValues(facts),
+      'referral-earned',
+    ),
+    referral: define(
+      null,
+      REFERRAL_TEXTS,
+      () => 'referral',
+      (facts: ReferralFacts) => referralValues(facts),
+      'referral',
+      MONEY_AT_STAKE,
+    ),
     balanceLow: define(
       'balance_low',
       BALANCE_LOW_TEXTS,
@@ -318,6 +338,19 @@ export function defineNotices(deps: NoticeDeps) {
         lasts: durationText(language, facts.lastsSeconds),
       }),
     ),
+  }
+}
+
+/** What mails say of what is earned by referring. */
+function referralValues({ news, quarter, amountMicro, feeMicro, currency, until, about }: ReferralFacts) {
+  const amountOf = (micro: string) => formatMicro(microFromCents(centsFloor(BigInt(micro))), currency)
+  return {
+    news,
+    quarter: quarter ?? '',
+    amount: amountOf(amountMicro),
+    fee: feeMicro === null ? '' : amountOf(feeMicro),
+    until: timeOr('', until),
+    about: lineOf(about ?? ''),
   }
 }
 

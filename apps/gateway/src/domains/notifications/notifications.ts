@@ -20,6 +20,7 @@ import { accountDeleted, signedInAnew } from '../identity/events.ts'
 import { imageNews } from '../images/events.ts'
 import { addressNews, deletionNews, instancesInTrouble, resumeNews, termNews } from '../instances/events.ts'
 import { apiKeyCreated, filmNews } from '../models/events.ts'
+import { referralNews } from '../referral/events.ts'
 import { registryCredentialAdded } from '../registries/events.ts'
 import { sshKeyAdded } from '../ssh-keys/events.ts'
 import { volumeNews } from '../volumes/events.ts'
@@ -131,6 +132,10 @@ function tellOfEvents(
   )
   events.on(filmNews, LISTENER, (tx, { creationId: _, ...facts }) => notices.film(tx, facts))
   events.on(budgetCrossed, LISTENER, (tx, { at: _, ...facts }) => notices.budget(tx, facts))
+  events.on(referralNews, LISTENER, (tx, { at: _, ...facts }) => {
+    const isReceipt = facts.news === 'earned' || facts.news === 'credited' || facts.news === 'paid'
+    return isReceipt ? notices.referralEarned(tx, facts) : notices.referral(tx, facts)
+  })
   const added = { ssh_key: sshKeyAdded, registry: registryCredentialAdded, api_key: apiKeyCreated } as const
   for (const what of ['ssh_key', 'registry', 'api_key'] as const) {
     events.on(added[what], LISTENER, (tx, facts) => notices.keyAdded(tx, { ...facts, what }))

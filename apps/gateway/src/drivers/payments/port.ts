@@ -210,6 +210,8 @@ export interface PlatformIntent extends SumsBack {
   card?: Card | null
   /** What `saveMethod` takes for what was paid with, where it was to be kept. */
   paid_with?: string | null
+  /** The same for the same card, whoever pays with it and however it was entered; null where that is not known. */
+  fingerprint?: string | null
 }
 
 export interface PlatformEvent extends SumsBack {
@@ -227,6 +229,7 @@ export interface PlatformEvent extends SumsBack {
   next_url: string | null
   card?: Card | null
   paid_with?: string | null
+  fingerprint?: string | null
   /** It says that something moved, and not how far: `complete` asks. */
   incomplete?: true
 }
@@ -237,6 +240,8 @@ export interface PlatformMethod {
   last4: string
   expiry_month: number
   expiry_year: number
+  /** As in `PlatformIntent`. */
+  fingerprint?: string | null
 }
 
 export interface WebhookDelivery {

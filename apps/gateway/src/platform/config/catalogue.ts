@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname } from 'node:path'
+import { REFERRAL_DEFAULTS } from '@berth/contract/limits'
+import { MICRO_PER_CENT } from '@berth/contract/money'
 import { isNode, LineCounter, parseDocument } from 'yaml'
 import * as z from 'zod'
 import { readBrandFiles } from './brand-files.ts'
@@ -35,6 +37,9 @@ const ENGINES_DEFAULT = [{ driver: 'auto' }]
 /** What a public IP costs by the hour where the catalogue says nothing. */
 const PUBLIC_IP_HOUR_MICRO = 5_000n
 const ENGINES_MAX = 100
+/** A choice that takes longer than a quarter would meet the next one; an account that is frozen for longer is of no use. */
+const REFERRAL_CHOICE_DAYS_MAX = 80
+const REFERRAL_FROZEN_HOURS_MAX = 30 * 24
 const REGISTRIES_MAX = 100
 /** Public IPs of a region: each is tried at every start of a gateway. */
 const PUBLIC_IPS_MAX = 256
@@ -149,6 +154,50 @@ function imageOf({ recipe }: DriverChecks) {
   })
 }
 
+/** A rate in percent, with two decimals at most, as hundredths of a percent. */
+const rate = z
+  .number()
+  .min(0)
+  .max(100)
+  .refine(value => Math.abs(value * 100 - Math.round(value * 100)) < 1e-6, 'has two decimals at most')
+  .transform(value => Math.round(value * 100))
+
+/** What referring earns and how it is settled (R9.7), in the currency of whoever gets it; what is left out is as the seed says. */
+const referralTerms = z
+  .strictObject({
+    reward: price.default(BigInt(REFERRAL_DEFAULTS.reward) * MICRO_PER_CENT),
+    friend_reward: price.default(BigInt(REFERRAL_DEFAULTS.friendReward) * MICRO_PER_CENT),
+    first_topup: price.default(BigInt(REFERRAL_DEFAULTS.firstTopup) * MICRO_PER_CENT),
+    rebate_percent: rate.default(REFERRAL_DEFAULTS.rebateRate * 100),
+    threshold: price.default(BigInt(REFERRAL_DEFAULTS.threshold) * MICRO_PER_CENT),
+    cash_fee_percent: rate.default(REFERRAL_DEFAULTS.cashFeeRate * 100),
+    choice_days: z.number().int().min(1).max(REFERRAL_CHOICE_DAYS_MAX).default(REFERRAL_DEFAULTS.choiceDays),
+    paypal_frozen_hours: z
+      .number()
+      .int()
+      .min(1)
+      .max(REFERRAL_FROZEN_HOURS_MAX)
+      .default(REFERRAL_DEFAULTS.paypalFrozenHours),
+  })
+  .prefault({})
+  .transform(terms => ({
+    rewardMicro: terms.reward,
+    friendRewardMicro: terms.friend_reward,
+    firstTopupMicro: terms.first_topup,
+    rebateHundredths: terms.rebate_percent,
+    thresholdMicro: terms.threshold,
+    cashFeeHundredths: terms.cash_fee_percent,
+    choiceDays: terms.choice_days,
+    paypalFrozenHours: terms.paypal_frozen_hours,
+  }))
+  .refine(
+    terms =>
+      [terms.rewardMicro, terms.friendRewardMicro, terms.firstTopupMicro, terms.thresholdMicro].every(
+        micro => micro % MICRO_PER_CENT === 0n,
+      ),
+    'has amounts in whole cents',
+  )
+
 const catalogueOf = (checks: DriverChecks) =>
   z
     .strictObject({
@@ -189,6 +238,7 @@ const catalogueOf = (checks: DriverChecks) =>
         .transform(({ amount, credit_days }) => ({ amount_micro: amount, credit_days }))
         .refine(({ amount_micro }) => amount_micro > 0n, 'is more than nothing')
         .optional(),
+      referral: referralTerms,
       regions: z.array(regionOf(checks)).min(1),
       gpu_specs: z.array(gpuSpec).min(1),
       images: z.array(imageOf(checks)).min(1),

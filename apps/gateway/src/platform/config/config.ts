@@ -80,6 +80,8 @@ export interface Config {
     /** Null: Stripe's own API. */
     readonly apiUrl: string | null
   } | null
+  /** Null where an operator pays by hand what customers earn by referring. */
+  readonly paypal: { readonly clientId: string; readonly secret: string; readonly apiUrl: string } | null
   readonly logLevel: string
   readonly meteringMs: number
   readonly rateLimitPerMinute: number
@@ -173,6 +175,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     uploadGbMax: values.BERTH_UPLOAD_GB_MAX,
     testCards: values.BERTH_TEST_CARDS,
     stripe: stripeOf(values),
+    paypal: paypalOf(values),
     logLevel: values.BERTH_LOG_LEVEL,
     meteringMs: values.BERTH_METERING_MS,
     rateLimitPerMinute: values.BERTH_RATE_LIMIT_PER_MINUTE,
@@ -228,7 +231,12 @@ function crossCheck(values: Values): string[] {
   if (values.SMTP_URL !== null && values.MAIL_FROM === null) {
     mistakes.push(`MAIL_FROM is needed with SMTP_URL: it takes ${SETTINGS.MAIL_FROM.takes}.`)
   }
-  mistakes.push(...checkCasdoor(values), ...checkDirect(values), ...checkStripe(values))
+  mistakes.push(
+    ...checkCasdoor(values),
+    ...checkDirect(values),
+    ...checkStripe(values),
+    ...checkPaypal(values),
+  )
   for (const name of ['BERTH_CAPTCHA_SITE_KEY', 'BERTH_CAPTCHA_SECRET'] as const) {
     const { BERTH_CAPTCHA: kind } = values
     const isService = kind === 'turnstile' || kind === 'hcaptcha'
@@ -313,6 +321,29 @@ function checkStripe(values: Values): string[] {
     ...missing,
     'BERTH_STRIPE_SECRET_KEY and BERTH_STRIPE_PUBLISHABLE_KEY are of two modes, test and live.',
   ]
+}
+
+/** PayPal's own API; another is its sandbox, or a double of it. */
+const PAYPAL_API = 'https://api-m.paypal.com'
+
+/** The application's two parts together or none. */
+function checkPaypal(values: Values): string[] {
+  const { BERTH_PAYPAL_CLIENT_ID: clientId, BERTH_PAYPAL_SECRET: secret } = values
+  const name = 'BERTH_PAYPAL_SECRET'
+  if (clientId !== null) {
+    return secret === null
+      ? [`${name} is needed with BERTH_PAYPAL_CLIENT_ID: it takes ${SETTINGS[name].takes}.`]
+      : []
+  }
+  return ([name, 'BERTH_PAYPAL_API'] as const)
+    .filter(one => values[one] !== null)
+    .map(one => `${one} is of no use without BERTH_PAYPAL_CLIENT_ID.`)
+}
+
+function paypalOf(values: Values): Config['paypal'] {
+  const { BERTH_PAYPAL_CLIENT_ID: clientId, BERTH_PAYPAL_SECRET: secret, BERTH_PAYPAL_API: apiUrl } = values
+  if (clientId === null) return null
+  return { clientId, secret: secret ?? '', apiUrl: new URL(apiUrl ?? PAYPAL_API).origin }
 }
 
 function isLive(key: string): boolean {

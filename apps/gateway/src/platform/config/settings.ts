@@ -485,6 +485,34 @@ export const SETTINGS = {
       about: 'Where Stripe’s API is asked instead, such as a double of it for tests. Empty: Stripe.',
     },
   ),
+  BERTH_PAYPAL_CLIENT_ID: setting(optional(z.string().regex(/^[A-Za-z0-9_-]{20,200}$/)), {
+    default: '',
+    takes: 'the client id of a REST application of PayPal',
+    about:
+      'With it what customers earn by referring is paid by PayPal’s Payouts API, which PayPal has to allow the account first. ' +
+      'Empty: an operator pays by hand, from files. Needs BERTH_PAYPAL_SECRET.',
+  }),
+  BERTH_PAYPAL_SECRET: setting(optional(z.string().regex(/^[A-Za-z0-9_-]{20,200}$/)), {
+    default: '',
+    takes: 'the secret of the same application',
+    about: 'Needed with BERTH_PAYPAL_CLIENT_ID.',
+    secret: true,
+  }),
+  BERTH_PAYPAL_API: setting(
+    optional(
+      url(
+        ['http:', 'https:'],
+        ({ protocol, hostname, pathname, search }) =>
+          pathname === '/' && search === '' && (protocol === 'https:' || isLoopback(hostname)),
+      ),
+    ),
+    {
+      default: '',
+      takes: 'an address without a path, by https, or by http on this computer',
+      about:
+        'Where PayPal’s API is asked instead, such as its sandbox, https://api-m.sandbox.paypal.com. Empty: PayPal, with real money.',
+    },
+  ),
   BERTH_SESSION_IDLE_DAYS: setting(wholeNumber(1, 365), {
     default: '30',
     takes: 'days, 1 to 365',

@@ -4,6 +4,7 @@ export const AUDIT_GROUPS = [
   'instance',
   'file',
   'bill',
+  'referral',
   'notification',
   'ssh_key',
   'registry',

@@ -8,6 +8,7 @@ import type { Ids } from '../../../platform/ids.ts'
 import { earlierResult, keepResult } from '../../../platform/once.ts'
 import { forCustomer } from '../../customers/customers.ts'
 import { lockWallet } from '../ledger/wallet.ts'
+import { PAID_STATES, STAYED_CENTS } from '../payments/paid-in.ts'
 import { paymentIntent } from '../payments/tables.ts'
 import { readLot } from './credit-list.ts'
 import { grantCredit } from './grants.ts'
@@ -22,12 +23,6 @@ interface CouponDeps {
 export type Coupon = typeof coupon.$inferSelect
 
 const DAY_MS = 86_400_000
-/** States of payments that were paid, whatever went back of them later. */
-const PAID = ['succeeded', 'partly_refunded', 'refunded'] as const
-/** What of a payment has neither gone back to its customer nor to their bank. */
-const STAYED_CENTS = sql`${paymentIntent.amountCents} - ${paymentIntent.refundedCents} + ${paymentIntent.refundsFailedCents}
-  - ${paymentIntent.disputedCents} + ${paymentIntent.disputesWonCents}`
-
 /** A code as it is kept, however it was typed. */
 export function codeOf(typed: string): string {
   return typed.trim().toUpperCase()
@@ -114,7 +109,7 @@ async function refuseByTopups(tx: Transaction, found: Coupon, userId: string): P
       cents: sum(STAYED_CENTS).mapWith(Number),
     })
     .from(paymentIntent)
-    .where(and(eq(paymentIntent.userId, userId), inArray(paymentIntent.state, [...PAID])))
+    .where(and(eq(paymentIntent.userId, userId), inArray(paymentIntent.state, [...PAID_STATES])))
   // One that went back as a whole stays the first: the next one is not, and this one is none to give anything for.
   const isFirst = paid?.topups === 1 && paid.cents > 0
   if (firstTopupOnly && !isFirst) throw new ApiError('coupon_first_topup_only')

@@ -1,4 +1,5 @@
 import type { CreditLot } from '@berth/contract/credits'
+import { and, eq, gt, isNull, or } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
@@ -19,6 +20,8 @@ export interface Grant {
   modelsOnly?: boolean
   /** From when on it is not there any more. Left out: it has no end. */
   endsAt?: Date | null
+  /** Whether it settles what the customer has earned by referring; else it is given. */
+  settles?: boolean
 }
 
 /**
@@ -30,7 +33,7 @@ export async function grantCredit(
   deps: { clock: Clock; ids: Ids },
   grant: Grant,
 ): Promise<void> {
-  const { id, userId, amountMicro, kind, reason, endsAt = null } = grant
+  const { id, userId, amountMicro, kind, reason, endsAt = null, settles = false } = grant
   const { modelsOnly = kind === 'free' || kind === 'check_in' } = grant
   const { currency } = await lockWallet(tx, userId)
   await postAll(tx, deps, userId)
@@ -51,7 +54,7 @@ export async function grantCredit(
     .onConflictDoNothing()
   await postTransfer(tx, deps, {
     key: `credit:${id}`,
-    from: await openHouseAccount(tx, 'promotions', currency),
+    from: await openHouseAccount(tx, settles ? 'earnings' : 'promotions', currency),
     to: customerAccounts(userId).credits,
     amountMicro,
     kind: 'credit',
@@ -59,4 +62,28 @@ export async function grantCredit(
     userId,
     at,
   })
+}
+
+/**
+ * Ends a customer's lot now: what of it was used stays used, and what is set aside pays for that alone. One that has ended
+ * stays as it is.
+ */
+export async function endGrant(
+  tx: Transaction,
+  deps: { clock: Clock; ids: Ids },
+  { userId, grantId }: { userId: string; grantId: string },
+): Promise<void> {
+  await lockWallet(tx, userId)
+  const now = deps.clock.now()
+  await tx
+    .update(creditGrant)
+    .set({ endsAt: now })
+    .where(
+      and(
+        eq(creditGrant.id, grantId),
+        eq(creditGrant.userId, userId),
+        or(isNull(creditGrant.endsAt), gt(creditGrant.endsAt, now)),
+      ),
+    )
+  await postAll(tx, deps, userId)
 }

@@ -6,6 +6,7 @@ import { dueSql } from '../meters/unposted.ts'
 import { usageKindSql } from '../meters/usage-kinds.ts'
 import { ASIDE_RULE } from '../payments/aside-rule.ts'
 import type { Rule } from './book-rule.ts'
+import { EARNING_RULES } from './check-earnings.ts'
 
 /** Problems of one rule that are told; the rest is only counted. */
 const PROBLEMS_TOLD_MAX = 20
@@ -313,6 +314,7 @@ const RULES: Rule[] = [
       where c.id is null or coalesce(t.count, 0) <> 1 or t.micro <> c.amount_micro`,
   },
   ...CREDIT_RULES,
+  ...EARNING_RULES,
   ASIDE_RULE,
 ]
 

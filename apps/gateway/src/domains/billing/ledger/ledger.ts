@@ -34,7 +34,7 @@ class LedgerError extends Error {
   }
 }
 
-export type HouseKind = 'revenue' | 'promotions' | 'write_off' | 'receivable'
+export type HouseKind = 'revenue' | 'promotions' | 'write_off' | 'receivable' | 'earnings' | 'payouts'
 
 /** Ids of a customer's two accounts. */
 export const customerAccounts = (userId: string) => ({
@@ -88,8 +88,8 @@ export interface Transfer {
   from: string
   to: string
   amountMicro: bigint
-  kind: 'topup' | 'usage' | 'credit' | 'credit_end' | 'write_off' | 'refund' | 'repay'
-  /** The top-up, refund, usage interval, grant, or end of a grant. */
+  kind: 'topup' | 'usage' | 'credit' | 'credit_end' | 'write_off' | 'refund' | 'repay' | 'earning' | 'payout'
+  /** The top-up, refund, usage interval, grant, end of a grant, reward or payout. */
   refId: string
   /** The customer whom it concerns: the caller holds the lock of that customer's wallet. */
   userId: string

@@ -7,7 +7,7 @@ import { SUBJECT_KINDS } from '../subject.ts'
  * Accounts of the double-entry ledger. A customer has `cash` and `credits`; the rest belong to the house:
  * `clearing` (what payment platforms owe us), `revenue`, `promotions` (credits given), `write_off`
  * (usage that an empty wallet could not pay), `receivable` (what customers owe of refunds of money that was spent
- * already). Only customers' accounts keep a balance in the row, so that
+ * already), `earnings` (what customers have earned by referring and was not settled), `payouts` (what was paid of it). Only customers' accounts keep a balance in the row, so that
  * house accounts are not a lock that everybody waits for; theirs is the sum of their transfers.
  */
 export const ledgerAccount = pgTable(
@@ -16,7 +16,17 @@ export const ledgerAccount = pgTable(
     /** `user:<id>:cash`, `house:revenue:USD`. */
     id: text('id').primaryKey(),
     kind: text('kind', {
-      enum: ['cash', 'credits', 'clearing', 'revenue', 'promotions', 'write_off', 'receivable'],
+      enum: [
+        'cash',
+        'credits',
+        'clearing',
+        'revenue',
+        'promotions',
+        'write_off',
+        'receivable',
+        'earnings',
+        'payouts',
+      ],
     }).notNull(),
     userId: uuid('user_id'),
     currency: text('currency', { enum: ['USD', 'EUR'] }).notNull(),
@@ -44,9 +54,9 @@ export const ledgerTransfer = pgTable(
       .references(() => ledgerAccount.id),
     amountMicro: amount('amount_micro').notNull(),
     kind: text('kind', {
-      enum: ['topup', 'usage', 'credit', 'credit_end', 'write_off', 'refund', 'repay'],
+      enum: ['topup', 'usage', 'credit', 'credit_end', 'write_off', 'refund', 'repay', 'earning', 'payout'],
     }).notNull(),
-    /** The payment, the refund, the usage interval, the credit grant or the end of one that it belongs to. */
+    /** The payment, the refund, the usage interval, the credit grant or the end of one, the reward or the payout that it belongs to. */
     refId: uuid('ref_id').notNull(),
     userId: uuid('user_id').notNull(),
     createdAt: moment('created_at').notNull(),

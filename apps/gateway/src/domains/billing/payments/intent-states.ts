@@ -39,6 +39,7 @@ export interface Told extends SumsBack {
   next_url: string | null
   card?: Card | null
   paid_with?: string | null
+  fingerprint?: string | null
 }
 
 /**

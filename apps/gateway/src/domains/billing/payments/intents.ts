@@ -15,6 +15,7 @@ import { lockWallet } from '../ledger/wallet.ts'
 import { postAll } from '../meters/posting.ts'
 import { noteAutoPayment } from './auto-topup/outcomes.ts'
 import { isStillWanted } from './auto-topup/wanted.ts'
+import { noteCard } from './cards-seen.ts'
 import { advance, isOpen, isPaid, OPEN_STATES, type Told } from './intent-states.ts'
 import { noteMethodOfPayment } from './methods/of-payments.ts'
 import { bookFailedRefund, bookRefund, repayOwed } from './refunds.ts'
@@ -154,6 +155,7 @@ export async function apply(
     deps.log.error({ intentId: id, told: told.intent_id }, 'a platform told of a payment under another id')
     return { intent: row, moved: false }
   }
+  await noteCard(tx, deps, { ...row, fingerprint: told.fingerprint ?? null })
   const known = { ...row, nextUrl: openNextUrl(deps, row) }
   const { nextUrl, ...next } = advance(known, told, row.amountCents)
   const moved =

@@ -94,6 +94,20 @@ export const paymentIntent = pgTable(
   ],
 )
 
+/**
+ * Cards that customers have paid with or kept, as hashes of what tells them apart at their platform: by it two accounts of
+ * one card are known to be one person's.
+ */
+export const cardSeen = pgTable(
+  'card_seen',
+  {
+    userId: uuid('user_id').notNull(),
+    cardHash: text('card_hash').notNull(),
+    seenAt: moment('seen_at').notNull(),
+  },
+  table => [primaryKey({ columns: [table.userId, table.cardHash] })],
+)
+
 /** What platforms told, each event once, however often and by whichever way it came. */
 export const paymentEvent = pgTable(
   'payment_event',

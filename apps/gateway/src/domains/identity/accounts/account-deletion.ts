@@ -12,7 +12,7 @@ import { accountDeleted } from '../events.ts'
 import type { GuardMails } from '../mails/guard-mails.ts'
 import type { PasswordProof } from '../passwords/password-proof.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { linkedIdentity, linkToken, providerVisit, session, userAccount } from '../tables.ts'
+import { accountDevice, linkedIdentity, linkToken, providerVisit, session, userAccount } from '../tables.ts'
 import { type Account, findById, findByIdForUpdate, languageOf } from './accounts-store.ts'
 
 /** Some rounds of the purge: no call is under way for longer. */
@@ -58,6 +58,7 @@ export function createAccountDeletion(deps: AccountDeletionDeps) {
     await tx.delete(linkToken).where(eq(linkToken.userId, userId))
     await tx.delete(providerVisit).where(eq(providerVisit.userId, userId))
     await tx.delete(linkedIdentity).where(eq(linkedIdentity.userId, userId))
+    await tx.delete(accountDevice).where(eq(accountDevice.userId, userId))
     await deps.sessions.endAll(tx, userId, null)
     await tx.update(session).set({ address: '', userAgent: '' }).where(eq(session.userId, userId))
     await deps.events.emit(tx, accountDeleted, { userId })

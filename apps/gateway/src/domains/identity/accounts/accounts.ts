@@ -3,12 +3,14 @@ import { CURRENCIES, type Currency, type Language } from '@berth/contract/limits
 import { MICRO_PER_UNIT } from '@berth/contract/money'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
+import type { Events } from '../../../platform/events/events.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Audit } from '../../audit/audit.ts'
 import type { Billing } from '../../billing/billing.ts'
 import { forCustomer, openCustomer } from '../../customers/customers.ts'
+import { tellReferred } from '../events.ts'
 import type { EmailVerification } from '../links/email-verification.ts'
 import type { KnownAddress } from '../mails/known-address.ts'
 import type { Passwords } from '../passwords/passwords.ts'
@@ -78,6 +80,7 @@ interface AccountsDeps {
   sessions: Pick<Sessions, 'subject'>
   tokens: Pick<AccessTokens, 'issue'>
   audit: Pick<Audit, 'note'>
+  events: Pick<Events, 'emit'>
   identities: Pick<LinkedIdentities, 'of'>
   /** The services that one may sign in through. */
   listed: Application['providers']
@@ -97,6 +100,7 @@ export function createAccounts(deps: AccountsDeps) {
     if (!(await addAccount(tx, { ...values, id, createdAt: clock.now() }))) return null
     await openCustomer(tx, { userId: id, at: clock.now() })
     await billing.openWallet(tx, { userId: id, currency })
+    await tellReferred(tx, deps.events, { userId: id, code: values.referralCode, at: clock.now() })
     return id
   }
 

@@ -3,9 +3,11 @@ import { and, eq, sql } from 'drizzle-orm'
 import type { MailContent, MailOutbox } from '../../../drivers/mail/port.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
+import type { Events } from '../../../platform/events/events.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Audit } from '../../audit/audit.ts'
 import { type FindAddressee, languageOf } from '../accounts/accounts-store.ts'
+import { accountVerified } from '../events.ts'
 import { activationMail } from '../mails/activation-mail.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { userAccount } from '../tables.ts'
@@ -24,6 +26,7 @@ interface EmailVerificationDeps {
   links: LinkTokens
   sessions: Pick<Sessions, 'announce' | 'forget'>
   audit: Pick<Audit, 'note'>
+  events: Pick<Events, 'emit'>
   /** Whose address it is, when a mail goes out. */
   findAddressee: FindAddressee
   publicUrl: () => string
@@ -85,6 +88,7 @@ export function createEmailVerification(deps: EmailVerificationDeps) {
           .returning({ id: userAccount.id, email: userAccount.email })
         if (!verified) throw new ApiError('verify_link_invalid')
         await sessions.announce(tx, verified.id)
+        await deps.events.emit(tx, accountVerified, { userId: verified.id })
         return verified
       })
       sessions.forget(user.id)

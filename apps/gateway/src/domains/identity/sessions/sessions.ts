@@ -17,6 +17,7 @@ import { sessionPushedOut, signedInAnew } from '../events.ts'
 import { session, userAccount } from '../tables.ts'
 import type { AccessTokens, TokenSubject } from './access-token.ts'
 import { browserOf } from './browser.ts'
+import { noteDevice } from './devices.ts'
 import { placeOf } from './new-places.ts'
 import { createSessionCache } from './session-cache.ts'
 
@@ -53,6 +54,8 @@ interface NewSession {
   stay: boolean
   address: string
   userAgent: string
+  /** The mark that the browser keeps of itself. */
+  device?: string | null
 }
 
 /** Sessions: rows that can be ended, and the tokens that stand for them. */
@@ -191,9 +194,13 @@ export function createSessions(deps: SessionsDeps) {
      * Opens a session; sign its token after the transaction.
      * @throws ApiError `login_failed` for an account that was deleted meanwhile.
      */
-    async open(tx: Transaction, { userId, stay, address, userAgent }: NewSession): Promise<TokenSubject> {
+    async open(
+      tx: Transaction,
+      { userId, stay, address, userAgent, device = null }: NewSession,
+    ): Promise<TokenSubject> {
       const createdAt = clock.now()
       await welcome(tx, { userId, address, userAgent, at: createdAt })
+      await noteDevice(tx, { userId, mark: device, at: createdAt })
       const expiresAt = new Date(createdAt.getTime() + (stay ? SESSION_MS : SESSION_SHORT_MS))
       const id = ids.uuid()
       await tx.insert(session).values({

@@ -17,6 +17,8 @@ export interface SignInPlace {
   address: string
   userAgent: string
   stay: boolean
+  /** The mark that the browser keeps of itself; null or left out where it says none. */
+  device?: string | null
 }
 
 interface SignInDeps {

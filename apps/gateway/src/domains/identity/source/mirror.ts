@@ -5,11 +5,13 @@ import * as z from 'zod'
 import type { IdentitySource, SourceProfile } from '../../../drivers/identity/port.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
+import type { Events } from '../../../platform/events/events.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Billing } from '../../billing/billing.ts'
 import { openCustomer } from '../../customers/customers.ts'
 import { type Account, findById } from '../accounts/accounts-store.ts'
+import { tellReferred } from '../events.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { userAccount } from '../tables.ts'
 
@@ -31,6 +33,7 @@ interface MirrorDeps {
   log: Pick<Logger, 'warn'>
   source: Pick<IdentitySource, 'findById'>
   billing: Pick<Billing, 'openWallet'>
+  events: Pick<Events, 'emit'>
   sessions: Pick<Sessions, 'announce' | 'forget' | 'endAll'>
 }
 
@@ -149,6 +152,7 @@ export function createMirror(deps: MirrorDeps) {
     if (!row) return null
     await openCustomer(tx, { userId: id, at: now })
     await billing.openWallet(tx, { userId: id, currency })
+    await tellReferred(tx, deps.events, { userId: id, code: extra.referralCode, at: now })
     return row
   }
 

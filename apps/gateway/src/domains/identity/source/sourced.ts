@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { IdentitySource } from '../../../drivers/identity/port.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database } from '../../../platform/database/database.ts'
+import type { Events } from '../../../platform/events/events.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Secrets } from '../../../platform/secrets.ts'
 import type { Audit } from '../../audit/audit.ts'
@@ -33,6 +34,7 @@ interface SourcedDeps {
   secrets: Pick<Secrets, 'rootKey'>
   source: IdentitySource
   billing: Pick<Billing, 'openWallet'>
+  events: Pick<Events, 'emit'>
   attempts: Attempts
   throttle: LoginThrottle
   links: LinkTokens

@@ -40,6 +40,14 @@ export const NOT_SWITCHED: Record<Language, string> = {
   ko: '고객님의 데이터가 걸린 일이므로 이 메일은 설정과 관계없이 발송됩니다.',
 }
 
+/** The same where it is about money that waits for somebody's choice, or goes to an account. */
+export const MONEY_AT_STAKE: Record<Language, string> = {
+  en: 'You get this mail whatever is switched off in the settings, because money of yours is at stake.',
+  zh: '此邮件关系到您的款项，因此无论设置中关闭了哪些邮件都会发送。',
+  ja: 'お客様のお金に関わるため、このメールは設定にかかわらず送信されます。',
+  ko: '고객님의 돈이 걸린 일이므로 이 메일은 설정과 관계없이 발송됩니다.',
+}
+
 const NAME_CHARS_MAX = 100
 
 /**
@@ -50,9 +58,9 @@ export function noticeMail<Values extends object>(
   { email, language }: Recipient,
   text: NoticeText<Values>,
   values: Values & NoticeFrame,
-  { isSwitched = true } = {},
+  { isSwitched = true, why = NOT_SWITCHED } = {},
 ): MailContent {
-  const line = isSwitched ? SWITCH_OFF[language](values.settings) : NOT_SWITCHED[language]
+  const line = isSwitched ? SWITCH_OFF[language](values.settings) : why[language]
   const paragraphs = [...text.body(values), values.brand, `-- \n${line}`]
   return { to: email, subject: text.subject(values), text: `${paragraphs.join('\n\n')}\n` }
 }

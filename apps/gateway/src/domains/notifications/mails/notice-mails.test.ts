@@ -1,5 +1,6 @@
 import { LANGUAGES } from '@berth/contract/limits'
 import { describe, expect, test } from 'vitest'
+import { REFERRAL_NEWS } from '../../referral/events.ts'
 import { ADDRESS_TEXTS } from './address-mail.ts'
 import { AUTO_TOP_UP_TEXTS } from './auto-top-up-mail.ts'
 import { BALANCE_LOW_TEXTS } from './balance-low-mail.ts'
@@ -19,6 +20,7 @@ import {
   noticeMail,
   SWITCH_OFF,
 } from './notice-mail.ts'
+import { REFERRAL_TEXTS } from './referral-mail.ts'
 import { REFUND_TEXTS } from './refund-mail.ts'
 import { RESUME_TEXTS } from './resume-mail.ts'
 import { TERM_TEXTS } from './term-mail.ts'
@@ -113,6 +115,11 @@ const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
     ADDRESS_TEXTS,
     { news: 'given_back_unpaid', address: '203.0.113.7', name: 'llama', until: at },
   ],
+  ...REFERRAL_NEWS.map((news): [string, NoticeTexts<never>, Record<string, string>] => [
+    `referral: ${news}`,
+    REFERRAL_TEXTS,
+    { news, quarter: '2026-Q1', amount: '$25.00', fee: '$6.25', until: at, about: 'ada@example.com' },
+  ]),
   [
     'budget',
     BUDGET_TEXTS,

@@ -20,11 +20,17 @@ export function cardOfCharge(charge: Stripe.Charge | null): Card | null {
   return { brand: brandOf(details.type), last4: '' }
 }
 
+/** What tells the card of a charge apart from all others at Stripe; null where Stripe does not say. */
+export function fingerprintOfCharge(charge: Stripe.Charge | null): string | null {
+  return charge?.payment_method_details?.card?.fingerprint ?? null
+}
+
 /** A saved card as the port has it; null where it is no card. */
 export function methodOf({ id, card }: Stripe.PaymentMethod): PlatformMethod | null {
   if (!card) return null
   const { brand, last4, exp_month: expiry_month, exp_year: expiry_year } = card
-  return { method_id: id, brand: brandOf(brand), last4, expiry_month, expiry_year }
+  const fingerprint = card.fingerprint ?? null
+  return { method_id: id, brand: brandOf(brand), last4, expiry_month, expiry_year, fingerprint }
 }
 
 function brandOf(name: string): string {

@@ -8,7 +8,7 @@ import {
   type RefundRequest,
   type SumsBack,
 } from '../port.ts'
-import { cardOfCharge } from './stripe-cards.ts'
+import { cardOfCharge, fingerprintOfCharge } from './stripe-cards.ts'
 import {
   askStripe,
   isCardRefusal,
@@ -264,7 +264,12 @@ type Moved = Pick<PlatformIntent, 'status' | 'failure' | 'next_url'>
 /** A payment intent in the words of the port. */
 function intentOf(payment: Stripe.PaymentIntent, sums: SumsBack | null): PlatformIntent {
   const charge = typeof payment.latest_charge === 'object' ? payment.latest_charge : null
-  const known = { intent_id: payment.id, card: cardOfCharge(charge), paid_with: keptOf(payment) }
+  const known = {
+    intent_id: payment.id,
+    card: cardOfCharge(charge),
+    paid_with: keptOf(payment),
+    fingerprint: fingerprintOfCharge(charge),
+  }
   return { ...NOTHING_BACK, ...sums, ...movedOf(payment), ...known }
 }
 
@@ -301,7 +306,10 @@ function pageOf(page: Stripe.Checkout.Session, sums: SumsBack | null): PlatformI
   const paid = typeof page.payment_intent === 'object' ? page.payment_intent : null
   const charge = typeof paid?.latest_charge === 'object' ? paid.latest_charge : null
   const paid_with = paid && keptOf(paid)
-  const known = { ...NOTHING_BACK, ...sums, intent_id: page.id, card: cardOfCharge(charge), paid_with }
+  const known = {
+    ...{ ...NOTHING_BACK, ...sums, intent_id: page.id, card: cardOfCharge(charge), paid_with },
+    fingerprint: fingerprintOfCharge(charge),
+  }
   if (page.status === 'open') {
     return { ...known, status: 'requires_action', failure: null, next_url: page.url }
   }

@@ -7,6 +7,7 @@ import {
 } from '../../../../drivers/payments/port.ts'
 import type { Transaction } from '../../../../platform/database/database.ts'
 import { lockWallet } from '../../ledger/wallet.ts'
+import { noteCard } from '../cards-seen.ts'
 import { OPEN_STATES } from '../intent-states.ts'
 import { driverOf, type PaymentsDeps } from '../intents.ts'
 import { lookPauseMs } from '../recovery.ts'
@@ -122,6 +123,7 @@ async function bookKept(
   { row, isThere, kept }: Booking,
 ): Promise<Method> {
   const { method_id: platformMethodId, brand, last4 } = kept
+  await noteCard(tx, { clock }, { ...row, fingerprint: kept.fingerprint ?? null })
   if (isThere?.state === 'saved') return isThere
   // It was removed meanwhile: the platform is to forget what it has just kept.
   if (isThere?.state === 'removing') return await change(tx, isThere, { platformMethodId })

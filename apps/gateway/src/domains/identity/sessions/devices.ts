@@ -1,0 +1,48 @@
+import { and, desc, eq, inArray, notInArray } from 'drizzle-orm'
+import type { Queryable, Transaction } from '../../../platform/database/database.ts'
+import { sha256Hex } from '../../../platform/hash.ts'
+import { accountDevice } from '../tables.ts'
+
+/** Browsers that are remembered of one account: more than a person has. */
+const DEVICES_PER_USER_MAX = 20
+
+/**
+ * Notes that an account was signed in from a browser; of the mark only a hash is kept.
+ * @param seen.mark What the browser says of itself; null where it says nothing.
+ */
+export async function noteDevice(
+  tx: Transaction,
+  { userId, mark, at }: { userId: string; mark: string | null; at: Date },
+): Promise<void> {
+  if (mark === null) return
+  await tx
+    .insert(accountDevice)
+    .values({ userId, markHash: sha256Hex(mark), seenAt: at })
+    .onConflictDoUpdate({ target: [accountDevice.userId, accountDevice.markHash], set: { seenAt: at } })
+  const newest = tx
+    .select({ markHash: accountDevice.markHash })
+    .from(accountDevice)
+    .where(eq(accountDevice.userId, userId))
+    .orderBy(desc(accountDevice.seenAt))
+    .limit(DEVICES_PER_USER_MAX)
+  await tx
+    .delete(accountDevice)
+    .where(and(eq(accountDevice.userId, userId), notInArray(accountDevice.markHash, newest)))
+}
+
+/** Whether two accounts were signed in from one browser. */
+export async function shareDevice(
+  q: Pick<Queryable, 'select'>,
+  [one, other]: readonly [string, string],
+): Promise<boolean> {
+  const ofOther = q
+    .select({ markHash: accountDevice.markHash })
+    .from(accountDevice)
+    .where(eq(accountDevice.userId, other))
+  const shared = await q
+    .select({ userId: accountDevice.userId })
+    .from(accountDevice)
+    .where(and(eq(accountDevice.userId, one), inArray(accountDevice.markHash, ofOther)))
+    .limit(1)
+  return shared.length > 0
+}

@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createReferralFixture, type ReferralFixture } from './referral-fixture.ts'
+
+/**
+ * Goal: who came by whose link earns their referrer what the terms say, no more and no less, whatever becomes of what was paid
+ * (R1.6, R9.7).
+ * Method: the domain on the real billing domain and a real database; the clock is the test's.
+ */
+
+let fixture: ReferralFixture
+let mira: string
+beforeAll(async () => {
+  fixture = await createReferralFixture()
+})
+afterAll(() => fixture.database.drop())
+beforeEach(async () => {
+  mira = await fixture.person()
+})
+
+const PAGE = { page: 1, page_size: 20 }
+const records = async (of = mira) => (await fixture.referral.records(of, PAGE)).items
+const orders = async (of = mira) => (await fixture.referral.orders(of, PAGE)).items
+const summary = (of = mira) => fixture.referral.summary(of)
+const creditsOf = async (userId: string) => (await fixture.billing.totals(fixture.db, userId)).creditsMicro
+const books = () => fixture.billing.checkBooks()
+
+describe('[R4.9] the states of a friend', () => {
+  test('go from not activated to not recharged to recharged', async () => {
+    const friend = await fixture.friendOf(mira, { isVerified: false })
+    expect(await records()).toMatchObject([
+      { state: 'not_activated', state_reason: null, order_payment_time: null, order_amount_micro: null },
+    ])
+    fixture.contacts.set(friend, { email: 'john@fastmail.com', isVerified: true })
+    await fixture.db.transaction(tx => fixture.referral.lookAtUser(tx, friend))
+    expect(await records()).toMatchObject([
+      { state: 'not_recharged', user_email: expect.stringMatching(/^p…@fastmail/) },
+    ])
+    await fixture.pay(friend, 400)
+    expect(await records()).toMatchObject([
+      { state: 'not_recharged', paid_micro: '4000000', order_amount_micro: '4000000' },
+    ])
+    await fixture.pay(friend, 600)
+    expect(await records()).toMatchObject([{ state: 'recharged', paid_micro: '10000000' }])
+    expect(await summary()).toMatchObject({ registered_users: 1, effective_consumers: 1 })
+  })
+
+  test('become invalid for what was paid and went back, and say so as a fact; paying again mends it', async () => {
+    const friend = await fixture.friendOf(mira)
+    const payment = await fixture.pay(friend, 1_000)
+    expect(await summary()).toMatchObject({ total_earnings_micro: '5000000' })
+    await fixture.giveBack(payment, 1)
+    expect(await records()).toMatchObject([{ state: 'invalid', state_reason: 'topup_returned' }])
+    expect(await summary()).toMatchObject({ total_earnings_micro: '0', effective_consumers: 0 })
+    expect(await creditsOf(friend)).toBe(0n)
+    await fixture.pay(friend, 100)
+    expect(await records()).toMatchObject([{ state: 'recharged' }])
+    expect(await summary()).toMatchObject({ total_earnings_micro: '5000000' })
+    // The friend's own is given once: else it could be spent, and earned anew.
+    expect(await creditsOf(friend)).toBe(0n)
+    expect(await books()).toEqual([])
+  })
+
+  test.each(['card', 'paypal', 'device'] as const)(
+    'are invalid for one person on both sides, known by %s, which operators alone are told',
+    async by => {
+      const friend = await fixture.friendOf(mira)
+      if (by === 'card') await fixture.pay(mira, 500, 3)
+      if (by === 'device') for (const userId of [mira, friend]) fixture.sameDevice.add(userId)
+      if (by === 'paypal') await fixture.referral.paypal.set(mira, fixture.contacts.get(friend)?.email ?? '')
+      await fixture.pay(friend, 2_500, by === 'card' ? 3 : 1)
+      expect(await records()).toMatchObject([{ state: 'invalid', state_reason: 'not_eligible' }])
+      expect(await summary()).toMatchObject({ total_earnings_micro: '0', effective_consumers: 0 })
+      expect(await creditsOf(friend)).toBe(0n)
+      expect(JSON.stringify(await records())).not.toMatch(/same_person|card|paypal|device/)
+      expect(await fixture.referral.payouts.refused()).toContainEqual(
+        expect.objectContaining({ friendId: friend, referrerId: mira, samePersonBy: by }),
+      )
+      expect(await books()).toEqual([])
+    },
+  )
+
+  test('what was earned is taken back when they turn out to be one person later, before it is settled', async () => {
+    const friend = await fixture.friendOf(mira)
+    await fixture.pay(friend, 2_500, 1)
+    await fixture.spend(friend, 10_000_000n)
+    await fixture.referral.settle()
+    expect(await summary()).toMatchObject({ total_earnings_micro: '5250000' })
+    await fixture.pay(mira, 500, 1)
+    await fixture.pay(friend, 100, 1)
+    expect(await summary()).toMatchObject({ total_earnings_micro: '0' })
+    expect(await orders()).toEqual([])
+    expect(await books()).toEqual([])
+  })
+
+  test('an account with a wallet of another currency does not count', async () => {
+    const friend = await fixture.friendOf(mira, { currency: 'EUR' })
+    await fixture.pay(friend, 2_500)
+    expect(await records()).toMatchObject([{ state: 'invalid', state_reason: 'other_currency' }])
+  })
+
+  test('a deleted friend is named no more; what was earned stays', async () => {
+    const friend = await fixture.friendOf(mira)
+    await fixture.pay(friend, 1_000)
+    fixture.contacts.set(friend, null)
+    await fixture.forget(friend)
+    expect(await records()).toMatchObject([{ user_email: null, state: 'recharged' }])
+    const early = await fixture.friendOf(mira)
+    fixture.contacts.set(early, null)
+    await fixture.forget(early)
+    expect((await records())[0]).toMatchObject({
+      user_email: null,
+      state: 'invalid',
+      state_reason: 'account_deleted',
+    })
+  })
+})
+
+describe('[R9.7] what is earned', () => {
+  test('$5 for each side at first top-ups adding up to $10, once, and 5% of cash alone', async () => {
+    const friend = await fixture.friendOf(mira)
+    await fixture.pay(friend, 999)
+    expect(await creditsOf(friend)).toBe(0n)
+    await fixture.pay(friend, 501)
+    await fixture.pay(friend, 1_000)
+    expect(await creditsOf(friend)).toBe(5_000_000n)
+    expect(await creditsOf(mira)).toBe(0n)
+    expect(await orders()).toMatchObject([
+      {
+        kind: 'first_topup',
+        rebate_amount_micro: '5000000',
+        rebate_rate: null,
+        order_amount_micro: '15000000',
+      },
+    ])
+    // Five of it is the credit, which earns nothing.
+    await fixture.spend(friend, 8_333_333n)
+    await fixture.referral.settle()
+    const [rebate] = (await orders()).filter(({ kind }) => kind === 'rebate')
+    expect(rebate).toMatchObject({
+      ...{ order_amount_micro: '8333333', cash_payment_amount_micro: '3333333', rebate_rate: 5 },
+      rebate_amount_micro: '166666',
+    })
+    await fixture.spend(friend, 1_000_007n)
+    await fixture.referral.settle()
+    expect(await summary()).toMatchObject({
+      total_earnings_micro: (5_000_000n + ((3_333_333n + 1_000_007n) * 5n) / 100n).toString(),
+      quarter: { spent_micro: '4333340', first_topups: 1, state: 'open' },
+    })
+    expect(fixture.newsOf(mira)).toEqual([{ news: 'earned', quarter: null, amountMicro: '5000000' }])
+    expect(await books()).toEqual([])
+  })
+
+  test('an event that comes twice, late or in another order earns nothing more', async () => {
+    const friend = await fixture.friendOf(mira)
+    await fixture.pay(friend, 1_000)
+    for (let count = 0; count < 3; count += 1) {
+      await fixture.db.transaction(tx => fixture.referral.lookAtUser(tx, friend))
+      await fixture.referral.settle()
+    }
+    expect(await summary()).toMatchObject({ total_earnings_micro: '5000000' })
+    expect(await creditsOf(friend)).toBe(5_000_000n)
+  })
+
+  test('cash that was spent and then taken back earns nothing until it is paid again', async () => {
+    const friend = await fixture.friendOf(mira)
+    const payment = await fixture.pay(friend, 3_000)
+    await fixture.spend(friend, 25_000_000n)
+    await fixture.referral.settle()
+    // Five were credits: 20 of 30 in cash, of which 5 are 1.00.
+    expect(await summary()).toMatchObject({ quarter: { spent_micro: '20000000', rebate_micro: '1000000' } })
+    await fixture.dispute(payment, 1_500)
+    await fixture.referral.settle()
+    // Of 15 that stayed 15 are spent: 5 are owed.
+    expect(await summary()).toMatchObject({ quarter: { spent_micro: '15000000', rebate_micro: '750000' } })
+    await fixture.pay(friend, 1_000)
+    await fixture.referral.settle()
+    expect(await summary()).toMatchObject({ quarter: { spent_micro: '20000000', rebate_micro: '1000000' } })
+    expect(await books()).toEqual([])
+  })
+
+  test('somebody has one referrer, never themselves, and a code that nobody has is none', async () => {
+    const noah = await fixture.person()
+    const friend = await fixture.friendOf(mira)
+    const { code } = await summary(noah)
+    await fixture.captureBy(friend, code)
+    await fixture.captureBy(noah, code)
+    await fixture.captureBy(await fixture.person(), 'nobody-has7it')
+    expect(await records(noah)).toEqual([])
+    expect(await records()).toHaveLength(1)
+  })
+})

@@ -1,0 +1,71 @@
+import { and, eq } from 'drizzle-orm'
+import type { Transaction } from '../../platform/database/database.ts'
+import { changeClosed, readHomes } from './homes.ts'
+import { type RewardChange, reckonFirstTopup, reckonRebates } from './reckoning.ts'
+import type { ReferralDeps } from './referral-deps.ts'
+import { type referral, referralReward } from './tables.ts'
+
+type Friend = typeof referral.$inferSelect
+type Deps = Pick<ReferralDeps, 'billing' | 'ids' | 'clock' | 'terms'>
+
+/**
+ * Books what a friend has earned for their referrer since the last time, and takes back what is not settled where the friend
+ * does not count. Call it under the locks of both wallets.
+ * @returns What is to be kept of it in the friend's row.
+ */
+export async function bookRewards(
+  tx: Transaction,
+  deps: Deps,
+  friend: Friend,
+  { counts, paidMicro, now }: { counts: boolean; paidMicro: bigint; now: Date },
+): Promise<Pick<Friend, 'rebateParts' | 'cashSeenMicro'>> {
+  const { billing, terms } = deps
+  const { friendId, referrerId } = friend
+  const booked = await tx.select().from(referralReward).where(eq(referralReward.referralId, friend.id))
+  const cashSeenMicro = (await billing.cashSpent(tx, [friendId])).get(friendId) ?? 0n
+  if (!counts && booked.length === 0) return { rebateParts: friend.rebateParts, cashSeenMicro }
+  const homes = await readHomes(tx, referrerId, now)
+  const rebates = reckonRebates({
+    ...{ counts, booked, days: counts ? await billing.spentDays(tx, friendId) : [] },
+    ...{ rebateHundredths: terms.rebateHundredths, rebateParts: friend.rebateParts },
+    ...homes,
+  })
+  const first = reckonFirstTopup({ counts, booked, rewardMicro: terms.rewardMicro, paidMicro, now, ...homes })
+  for (const change of [...first, ...rebates.changes]) await bookChange(tx, deps, friend, change)
+  return { rebateParts: rebates.rebateParts, cashSeenMicro }
+}
+
+/** Books a change: its row, its entry of the ledger, and what a closed quarter that it belongs to comes to. */
+async function bookChange(
+  tx: Transaction,
+  deps: Deps,
+  { id: referralId, referrerId: userId }: Friend,
+  change: RewardChange,
+): Promise<void> {
+  const { kind, day, quarter, orderAt, orderMicro, cashMicro, amountMicro } = change
+  const isIt = and(
+    eq(referralReward.referralId, referralId),
+    eq(referralReward.kind, kind),
+    eq(referralReward.day, day),
+    eq(referralReward.quarter, quarter),
+  )
+  const [known] = await tx.select().from(referralReward).where(isIt)
+  const row = known ?? {
+    ...{ id: deps.ids.uuid(), referralId, userId, kind, day, quarter, orderAt },
+    ...{ orderMicro: 0n, cashMicro: 0n, amountMicro: 0n, entries: 0 },
+  }
+  const entries = row.entries + (amountMicro === 0n ? 0 : 1)
+  const next = {
+    ...row,
+    rateHundredths: kind === 'rebate' ? deps.terms.rebateHundredths : null,
+    orderMicro: row.orderMicro + orderMicro,
+    cashMicro: row.cashMicro + cashMicro,
+    amountMicro: row.amountMicro + amountMicro,
+    entries,
+  }
+  if (known) await tx.update(referralReward).set(next).where(isIt)
+  else await tx.insert(referralReward).values(next)
+  if (amountMicro === 0n) return
+  await deps.billing.earnings.book(tx, { key: `${row.id}:${entries}`, userId, rewardId: row.id, amountMicro })
+  await changeClosed(tx, deps, { userId, quarter, amountMicro })
+}

@@ -22,6 +22,8 @@ import { closeCustomer } from '../src/domains/customers/customers.ts'
 import { session, userAccount } from '../src/domains/identity/tables.ts'
 import { imageDetails, keptImage } from '../src/domains/images/images-fixture.ts'
 import { ownImage } from '../src/domains/images/tables.ts'
+import { failedFilm } from '../src/domains/models/creations/creations-fixture.ts'
+import { creation, creationItem } from '../src/domains/models/creations/tables.ts'
 import { DEFAULT_CHOICE } from '../src/domains/notifications/choices.ts'
 import { volumeSnapshot } from '../src/domains/volumes/snapshots/tables.ts'
 import { systemIds } from '../src/platform/ids.ts'
@@ -85,6 +87,17 @@ const WHO: Record<string, Audience> = {
   'model.session-log': 'user',
   'model.session-log-download': 'user',
   'model.generate-image': 'verified',
+  'model.list-creations': 'user',
+  'model.creation-outlook': 'user',
+  'model.get-creation': 'user',
+  'model.make-images': 'verified',
+  'model.make-video': 'verified',
+  'model.upload-picture': 'verified',
+  'model.stop-creation': 'user',
+  'model.notify-creation': 'verified',
+  'model.delete-creation': 'user',
+  'model.star-creation': 'user',
+  'model.retry-creation': 'verified',
   'image.official': 'guest',
   'image.official-in': 'guest',
   'image.community': 'guest',
@@ -238,6 +251,12 @@ const INPUTS: Record<string, (ids: Ids) => Input> = {
     },
   }),
   'api_key.revoke': ({ apiKey }) => ({ params: { id: apiKey } }),
+  'model.get-creation': ({ creation }) => ({ params: { id: creation } }),
+  'model.stop-creation': ({ creation }) => ({ params: { id: creation } }),
+  'model.notify-creation': ({ creation }) => ({ params: { id: creation }, body: { mail: true } }),
+  'model.delete-creation': ({ creation }) => ({ params: { id: creation } }),
+  'model.star-creation': ({ creationItem }) => ({ params: { id: creationItem }, body: { starred: true } }),
+  'model.retry-creation': ({ creationItem }) => ({ params: { id: creationItem } }),
   'account.unlink': ({ user }) => ({ body: { providerType: 'GitHub', user: { id: user } } }),
   'instance.edit': ({ instance }) => ({ body: { instance_id: instance, name: 'theirs' } }),
   'instance.terminate': ({ instance }) => ({ params: { id: instance } }),
@@ -349,6 +368,9 @@ interface Ids {
   sshKey: string
   registry: string
   apiKey: string
+  /** A film that was not made, and its only item. */
+  creation: string
+  creationItem: string
   template: string
   watch: string
   volume: string
@@ -388,6 +410,7 @@ const UNCHANGING: Record<string, string> = {
   'file.rename': 'as file.upload',
   'file.remove': 'as file.upload',
   'image.upload-cover': 'needs a picture: the tests of covers close the customer',
+  'model.upload-picture': 'needs a picture, which goes with the account',
   'instance.stop-web-terminal': 'closes what is open, which the end of the session closes too',
 }
 
@@ -415,6 +438,12 @@ const CHANGES: Record<string, () => Input> = {
   }),
   'model.generate-image': () => ({
     body: { model: 'berth/demo-image', prompt: 'late', size: '256x256' },
+  }),
+  'model.make-images': () => ({
+    body: { model: 'berth/demo-image', prompt: 'late', size: '256x256', count: 1 },
+  }),
+  'model.make-video': () => ({
+    body: { model: 'berth/demo-video', prompt: 'late', size: '640x360', seconds: 2 },
   }),
   'instance.deploy': () => ({ body: deployBody('berth-base') }),
   'deploy_template.add': () => ({ body: template() }),
@@ -545,6 +574,8 @@ describe('[R6.4] another customer gets the same answer for the owner’s id as f
         sshKey: '01890000-0000-7000-8000-000000000000',
         registry: '01890000-0000-7000-8000-000000000000',
         apiKey: '01890000-0000-7000-8000-000000000000',
+        creation: '01890000-0000-7000-8000-000000000000',
+        creationItem: '01890000-0000-7000-8000-000000000000',
         template: '01890000-0000-7000-8000-000000000000',
         watch: '01890000-0000-7000-8000-000000000000',
         volume: 'v-zzzzzzz',
@@ -566,6 +597,7 @@ describe('[R6.2] the owner, verified, is let through', () => {
     // The state may forbid it by the time it is its turn; a wall for strangers it must not meet.
     expect([401, 403, 404]).not.toContain(answer.httpStatus)
     if (operation === 'instance.terminate') ids = await ownSomething()
+    if (operation === 'model.delete-creation') ids = { ...ids, ...(await ownFilm()) }
     if (operation === 'bill.payment-method-remove') ids = { ...ids, method: await keptMethod() }
     if (operation === 'image.delete') ids = { ...ids, image: await keptOf(ownerId) }
     if (operation === 'bill.remove-budget') ids = { ...ids, budget: await ownBudget() }
@@ -640,7 +672,15 @@ async function ownSomething(): Promise<Ids> {
     invoice,
     session,
     ...(await ownKeys()),
+    ...(await ownFilm()),
   }
+}
+
+async function ownFilm() {
+  const { run, item } = failedFilm(ownerId)
+  await gateway.database.db.insert(creation).values(run)
+  await gateway.database.db.insert(creationItem).values(item)
+  return { creation: run.id, creationItem: item.id }
 }
 
 function deployBody(imageId: string) {

@@ -21,6 +21,7 @@ import { addBudget, editBudget, removeBudget } from '@berth/contract/budgets'
 import type { Call, CallInput, ChangingCall } from '@berth/contract/call'
 import { calls } from '@berth/contract/calls'
 import { checkIn } from '@berth/contract/check-in'
+import { deleteCreation, notifyCreation, starCreation } from '@berth/contract/creations'
 import { applyCoupon } from '@berth/contract/credits'
 import {
   addDeployTemplate,
@@ -103,6 +104,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { communityCopy, imageDetails, keptImage } from '../src/domains/images/images-fixture.ts'
 import { communityImage, ownImage } from '../src/domains/images/tables.ts'
 import { deployBody } from '../src/domains/instances/instances-fixture.ts'
+import { failedFilm } from '../src/domains/models/creations/creations-fixture.ts'
+import { creation, creationFile, creationItem } from '../src/domains/models/creations/tables.ts'
 import { DEFAULT_CHOICE } from '../src/domains/notifications/choices.ts'
 import { quarterAt } from '../src/domains/referral/quarters.ts'
 import { LOGIN, startRegistry, type TestRegistry } from '../src/domains/registries/registry-fixture.ts'
@@ -138,6 +141,11 @@ const NOT_COMPARED: Record<string, string> = {
   'model.chat':
     'its page reads anew what it has changed once the answer is whole, which may be minutes later',
   'model.generate-image': 'as model.chat',
+  'model.make-images': 'what it begins goes on behind the answer, and its page asks until it is over',
+  'model.make-video': 'as model.make-images',
+  'model.retry-creation': 'as model.make-images',
+  'model.stop-creation': 'as model.make-images: what it ends was going on',
+  'model.upload-picture': 'nothing has it until something is made after it, but the bytes that are kept',
   'image.upload-cover': 'nothing that is read has it until an image is made or edited with it',
 }
 
@@ -148,6 +156,7 @@ const UNREAD: Record<string, string> = {
   'file.list': 'asks the machine each time, and is kept by nobody',
   'instance.diagnose-connection': 'tried anew each time that its button is pressed, and kept by nobody',
   'bill.invoice-pdf': 'an address that is another one each time',
+  'model.get-creation': 'says of one what the list says of all, and is made old by the same',
   'instance.metrics': 'sampled by a loop, whatever is called: its page asks again and again',
 }
 
@@ -339,6 +348,22 @@ const SCENES: Scene[] = [
     },
   })),
   scene(revokeApiKey, async () => ({ customer: owner, input: { params: await madeApiKey() } })),
+  scene(notifyCreation, async () => {
+    const { run } = await film()
+    return { customer: owner, input: { params: { id: run.id }, body: { mail: true } } }
+  }),
+  scene(starCreation, async () => {
+    const fileId = randomUUID()
+    const { db } = gateway.database
+    const file = { id: fileId, digest: fileId, type: 'video/webm', bytes: 1, createdAt: clock.now() }
+    await db.insert(creationFile).values(file)
+    const { item } = await film({ status: 'saved', errorCode: null, fileId })
+    return { customer: owner, input: { params: { id: item.id }, body: { starred: true } } }
+  }),
+  scene(deleteCreation, async () => {
+    const { run } = await film()
+    return { customer: owner, input: { params: { id: run.id } } }
+  }),
   scene(deployInstance, async () => ({ customer: owner, input: { body: deployBody() } })),
   scene(editInstance, async () => ({
     customer: owner,
@@ -656,6 +681,7 @@ const machine = { gpu_spec_id, gpu_count, region_code, container_disk_gb }
 /** What the reads are asked that need to be asked something, by operation. */
 const QUESTIONS: Record<string, (things: Things, customer: Customer) => unknown[]> = {
   'account.get-application': () => [{ query: { id: 'admin/berth-console' } }],
+  'model.creation-outlook': () => [{ query: { model: 'berth/demo-image' } }],
   'account.get-captcha-status': (_, { email }) => [{ query: { ...names, userId: email } }],
   'image.official-in': () => [{ params: { region: 'us-west' } }],
   'gpu_spec.list': () => [{ body: { region_codes: [] } }],
@@ -780,6 +806,14 @@ async function published(originId: string): Promise<string> {
   const row = communityCopy(keptImage(owner.userId, { id: originId }))
   await gateway.database.db.insert(communityImage).values(row)
   return row.id
+}
+
+/** A film of the owner's own. */
+async function film(changes: Partial<typeof creationItem.$inferInsert> = {}) {
+  const { run, item } = failedFilm(owner.userId)
+  await gateway.database.db.insert(creation).values(run)
+  await gateway.database.db.insert(creationItem).values({ ...item, ...changes })
+  return { run, item }
 }
 
 const volumeBody = () => ({ name: randomUUID(), region_code: 'us-west', size_gb: 10 })

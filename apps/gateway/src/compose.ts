@@ -660,6 +660,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     await publicIps.forget(gatewayId)
     await instances.forgetGateway(gatewayId)
     await images.forgetGateway(gatewayId)
+    await models.creations.forgetGateway(gatewayId)
     await releaseLeases(db, gatewayId)
   }
 

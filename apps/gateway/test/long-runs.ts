@@ -29,6 +29,8 @@ const TRIES = {
   volumes: { short: 20, long: 300 },
   /** Random lives of a customer's image. */
   images: { short: 12, long: 200 },
+  /** Random lives of a customer's pictures and films. */
+  creations: { short: 6, long: 150 },
   /** Random lives of a pod that may stay stopped. */
   deletions: { short: 3, long: 100 },
   /** Small objects that are put by S3, and swaps of a folder for a link meanwhile. */

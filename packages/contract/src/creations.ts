@@ -194,6 +194,14 @@ export const getCreation = defineCall({
 })
 
 /** How long a model takes, as it has lately. */
+const outlook = z.object({
+  /** For half of the last pictures, or seconds of films, from the beginning of each; null where none was made lately. */
+  median_ms: z.number().int().nullable(),
+  /** Of the same kind, of all customers. */
+  waiting_before: z.number().int(),
+})
+z.globalRegistry.add(outlook, { id: 'CreationOutlook' })
+
 export const creationOutlook = defineCall({
   operation: 'model.creation-outlook',
   method: 'GET',
@@ -206,11 +214,7 @@ export const creationOutlook = defineCall({
   query: z.object({
     model: z.string(by('required')).min(1, by('required')).max(MODEL_ID_CHARS_MAX, by('too_long')),
   }),
-  data: z.object({
-    /** For half of the last ones, from their beginning; null where none was made lately. */
-    median_ms: z.number().int().nullable(),
-    waiting_before: z.number().int(),
-  }),
+  data: outlook,
 })
 
 const model = z.string(by('required')).min(1, by('required')).max(MODEL_ID_CHARS_MAX, by('too_long'))
@@ -283,6 +287,11 @@ const BEGUN_READS = [
   ...MONEY_READS,
 ] as const
 
+/** Calls of models have a log of their own, and what came of them is nobody's but its customer's. */
+const byHand = {
+  because: 'It is part of what models are asked, which is in no log but that of calls.',
+} as const
+
 export const makeImages = defineCall({
   operation: 'model.make-images',
   method: 'POST',
@@ -293,7 +302,7 @@ export const makeImages = defineCall({
   spends: true,
   body: makeImagesBody,
   bodyBytesMax: CREATION_BODY_BYTES_MAX,
-  audit: { because: 'What models are asked is in no log but that of calls, which has the rest.' },
+  audit: byHand,
   stales: BEGUN_READS,
   data: begun,
 })
@@ -309,7 +318,7 @@ export const makeVideo = defineCall({
   spends: true,
   body: makeVideoBody,
   bodyBytesMax: CREATION_BODY_BYTES_MAX,
-  audit: { because: 'What models are asked is in no log but that of calls, which has the rest.' },
+  audit: byHand,
   stales: BEGUN_READS,
   data: begun,
 })
@@ -324,12 +333,10 @@ export const uploadPicture = defineCall({
   timeout: 'download',
   bytes: true,
   bodyBytesMax: MODEL_IMAGE_BYTES_MAX,
-  audit: { because: 'It is part of what a model is asked, which is in no log.' },
+  audit: byHand,
   stales: { because: 'Nothing has it until something is made after it.' },
   data: creationFile,
 })
-
-const byHand = { because: 'It is how customers sort what they have made.' } as const
 
 export const stopCreation = defineCall({
   operation: 'model.stop-creation',
@@ -339,7 +346,7 @@ export const stopCreation = defineCall({
   audience: 'user',
   timeout: 'normal',
   params: byId,
-  audit: { target: ['params.id'] },
+  audit: byHand,
   stales: BEGUN_READS,
   data: creation,
 })
@@ -366,7 +373,7 @@ export const deleteCreation = defineCall({
   audience: 'user',
   timeout: 'normal',
   params: byId,
-  audit: { target: ['params.id'] },
+  audit: byHand,
   stales: BEGUN_READS,
   data: z.null(),
 })
@@ -394,7 +401,7 @@ export const retryCreation = defineCall({
   timeout: 'normal',
   spends: true,
   params: byId,
-  audit: { target: ['params.id'] },
+  audit: byHand,
   stales: BEGUN_READS,
   data: begun,
 })

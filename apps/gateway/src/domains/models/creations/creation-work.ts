@@ -208,6 +208,13 @@ export function createCreationWork(deps: WorkDeps) {
     leave(itemIds: readonly string[]): void {
       for (const id of itemIds) working.get(id)?.leaving.abort(new Error('it was stopped'))
     },
+    /** Lets go what a gateway had that is dead, so that nobody waits for its leases. */
+    async forgetGateway(gatewayId: string): Promise<void> {
+      await db
+        .update(creationItem)
+        .set({ owner: null, leasedUntil: null })
+        .where(and(eq(creationItem.owner, gatewayId), isOpenItem()))
+    },
     /** Leaves all to the other gateways. */
     async stop(): Promise<void> {
       isStopping = true

@@ -1,5 +1,4 @@
-import type { Currency } from '@berth/contract/limits'
-import { CREATION_PICTURE_WAITS_HOURS } from '@berth/contract/limits'
+import { CREATION_PICTURE_WAITS_HOURS, type Currency } from '@berth/contract/limits'
 import { and, eq, lt, notExists, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { ModelServer } from '../../../drivers/models/port.ts'
@@ -114,6 +113,7 @@ export function createCreations(deps: CreationsDeps) {
     ...changes,
     files,
     tidy,
+    forgetGateway: work.forgetGateway,
     /** Tells servers of films that are not wanted any more. */
     tellServers: leftovers.tell,
     ...createPictureUploads({ db, clock, files, show, countUpload: deps.countUpload }),

@@ -17,7 +17,6 @@ const ANSWER_BYTES_MAX = Math.ceil((CREATION_IMAGE_BYTES_MAX * 4) / 3) + 65_536
 const REFUSAL_BYTES_MAX = 65_536
 const REASON_CHARS_MAX = 500
 const REFUSED = 400
-export const MB = 1_000_000
 
 interface PictureDeps {
   log: Pick<Logger, 'warn'>

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import {
   type Creation,
   type CreationFile,
+  creationArchive,
   creationOutlook,
   deleteCreation,
   getCreation,
@@ -263,6 +265,42 @@ test('the same bytes are kept once, for as long as anything has them, and what i
   expect(await list()).toMatchObject({ items: [], stored_bytes: 0 })
 })
 
+/** Files of an archive whose files are as they are, by the list at its end, as programs read it. */
+function unzipped(zip: Buffer): Map<string, Buffer> {
+  const end = zip.subarray(-22)
+  expect(end.readUInt32LE(0)).toBe(0x06054b50)
+  const files = new Map<string, Buffer>()
+  let at = end.readUInt32LE(16)
+  for (let left = end.readUInt16LE(10); left > 0; left--) {
+    const [crc, bytes] = [zip.readUInt32LE(at + 16), zip.readUInt32LE(at + 24)]
+    const [nameBytes, from] = [zip.readUInt16LE(at + 28), zip.readUInt32LE(at + 42)]
+    const content = zip.subarray(from + 30 + nameBytes, from + 30 + nameBytes + bytes)
+    expect(crc32(content)).toBe(crc)
+    files.set(zip.toString('latin1', at + 46, at + 46 + nameBytes), content)
+    at += 46 + nameBytes
+  }
+  expect(at).toBe(zip.length - 22)
+  return files
+}
+
+test('all pictures come as one archive, each once, which programs open', async () => {
+  const archive = () => gateway.data(creationArchive, { query: { kind: 'image' } }, { token: customer.token })
+  expect(await archive()).toEqual({ url: null, files: 0, bytes: 0 })
+  const shades = [png(41), png(42)]
+  for (const shade of [...shades, shades[0] ?? png(41)]) {
+    server.answer(paints(shade))
+    await ended((await make()).id)
+  }
+  const { url, files, bytes } = await archive()
+  expect({ files, bytes }).toEqual({ files: 2, bytes: shades.reduce((sum, { length }) => sum + length, 0) })
+  const answer = await fetch(`${gateway.origin}${url}`)
+  expect(answer.headers.get('content-disposition')).toContain('berth-images.zip')
+  const contents = unzipped(Buffer.from(await answer.arrayBuffer()))
+  expect([...contents.keys()].every(name => /^\d{4}-\d\d-\d\d-90414-[0-9a-f]{6}\.png$/.test(name))).toBe(true)
+  expect([...contents.values()]).toEqual(shades)
+  expect((await fetch(`${gateway.origin}${url?.replace('.image/', '.video/')}`)).status).toBe(404)
+})
+
 test('what nobody has made anything of within a day goes, and with an account all that it has', async () => {
   const { data: file } = await upload(png(31))
   await gateway.database.db
@@ -357,6 +395,14 @@ test('an official client makes, follows, lists, reads and deletes films; a key s
   })
   await expect(client.videos.retrieve(begun.id)).rejects.toMatchObject({ status: 404 })
   expect(await list({ kind: 'video' })).toMatchObject({ items: [{ source: 'api', model_id: 'filmed' }] })
+  const asJson = (order: object) =>
+    fetch(`${gateway.origin}/v1/videos`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${customer.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...body, ...order }),
+    })
+  expect((await asJson({ prompt: 'a\0b' })).status).toBe(400)
+  expect((await asJson({ input_reference: { image_url: 'http://10.0.0.1/a.png' } })).status).toBe(400)
   await expect(client.videos.create({ ...body, seconds: '9' } as never)).rejects.toMatchObject({
     status: 400,
     param: 'seconds',

@@ -89,6 +89,7 @@ const WHO: Record<string, Audience> = {
   'model.generate-image': 'verified',
   'model.list-creations': 'user',
   'model.creation-outlook': 'user',
+  'model.creation-archive': 'user',
   'model.get-creation': 'user',
   'model.make-images': 'verified',
   'model.make-video': 'verified',

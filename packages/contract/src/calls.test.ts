@@ -325,6 +325,7 @@ const OWN_CALLS = [
   'GET /api/model-verse/figures',
   'GET /api/model-verse/creation',
   'GET /api/model-verse/creation/outlook',
+  'GET /api/model-verse/creation/archive',
   'GET /api/model-verse/creation/{id}',
   'POST /api/model-verse/creation/image',
   'POST /api/model-verse/creation/video',

@@ -24,6 +24,8 @@ export type CreationKind = (typeof CREATION_KINDS)[number]
 
 /** Below the gateway's prefix, where the bytes of pictures and films are served. */
 export const CREATION_FILES_PATH = '/creation-files'
+/** The same of all that a customer has as one archive. */
+export const CREATION_ARCHIVES_PATH = '/creation-archives'
 
 /** A picture or a film as bytes. */
 const creationFile = z.object({
@@ -217,6 +219,26 @@ export const creationOutlook = defineCall({
   data: outlook,
 })
 
+const archive = z.object({
+  /** On the gateway's origin, good for some hours; null where there is nothing. */
+  url: z.string().nullable(),
+  files: z.number().int(),
+  bytes: z.number().int(),
+})
+z.globalRegistry.add(archive, { id: 'CreationArchive' })
+
+export const creationArchive = defineCall({
+  operation: 'model.creation-archive',
+  method: 'GET',
+  path: '/api/model-verse/creation/archive',
+  summary: 'Where all pictures or films of the customer are read as one ZIP file, each of them once.',
+  audience: 'user',
+  timeout: 'normal',
+  retry: true,
+  query: z.object({ kind }),
+  data: archive,
+})
+
 const model = z.string(by('required')).min(1, by('required')).max(MODEL_ID_CHARS_MAX, by('too_long'))
 const prompt = z
   .string(by('required'))
@@ -278,7 +300,12 @@ z.globalRegistry.add(makeVideoBody, { id: 'MakeVideoBody' })
 /** The run that has begun. What was asked stands in it alone: answers to calls that spend are kept for a day. */
 const begun = z.object({ id: z.uuid() })
 
-const CREATION_READS = ['model.list-creations', 'model.get-creation', 'model.creation-outlook'] as const
+const CREATION_READS = [
+  'model.list-creations',
+  'model.get-creation',
+  'model.creation-outlook',
+  'model.creation-archive',
+] as const
 /** Money is set aside at once, and the log has the call. */
 const BEGUN_READS = [
   ...CREATION_READS,
@@ -409,6 +436,7 @@ export const retryCreation = defineCall({
 export const creationCalls = [
   listCreations,
   creationOutlook,
+  creationArchive,
   getCreation,
   makeImages,
   makeVideo,

@@ -2,6 +2,8 @@ import { CREATION_PROMPT_CHARS_MAX, CREATION_SEED_MAX } from '@berth/contract/li
 import * as z from 'zod'
 import type { ModelPicture } from '../../../drivers/models/port.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
+import { ApiError } from '../../../platform/http/api-error.ts'
+import { unstorableTexts } from '../../../platform/http/input-shape.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { fieldError, liftAsked, readAsked } from '../calls/asked-json.ts'
 import { boundaryOf, readForm } from '../calls/multipart.ts'
@@ -42,6 +44,9 @@ export function readVideo(
 ): AskedVideo {
   const isForm = contentType.toLowerCase().startsWith('multipart/')
   const { fields, pictures } = isForm ? ofForm(body, contentType) : ofJson(body, ids)
+  // Unlike other questions, this one is kept.
+  const unstorable = unstorableTexts({ ...fields, input_reference: null, last_image: null })
+  if (unstorable.length > 0) throw new ApiError('validation_failed', { fields: unstorable })
   const model = modelOf(fields.model)
   const { prompt, negative_prompt, seed } = fields
   const seconds = Number(fields.seconds ?? model.video_seconds[0])

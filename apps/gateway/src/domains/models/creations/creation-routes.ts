@@ -1,4 +1,5 @@
 import {
+  creationArchive,
   creationOutlook,
   deleteCreation,
   getCreation,
@@ -34,6 +35,7 @@ export function creationRoutes(
       const { kind } = desk.model(query.model, ['image', 'video'])
       return await creations.outlook(query.model, kind === 'video' ? 'video' : 'image')
     }),
+    route(creationArchive, ({ caller, query }) => creations.archive(caller.userId, query.kind)),
     route(getCreation, ({ caller, params, language }) =>
       creations.get(caller.userId, params.id, telling(language)),
     ),

@@ -192,7 +192,8 @@ export function createCreationWork(deps: WorkDeps) {
     for (const kind of CREATION_KINDS) {
       const own = [...working.values()].filter(one => one.kind === kind).length
       for (const item of await claimItems(db, { clock, owner, kind, working: own })) {
-        if (!isStopping) begin(item)
+        if (isStopping) await release(item.id)
+        else begin(item)
       }
     }
   }

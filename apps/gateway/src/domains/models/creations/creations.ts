@@ -15,6 +15,7 @@ import type { Billing } from '../../billing/billing.ts'
 import { accountDeleted } from '../../identity/events.ts'
 import type { Desk } from '../calls/desk.ts'
 import type { ServerHealth } from '../calls/server-health.ts'
+import { createArchives } from './archive-route.ts'
 import { createAskCreations } from './ask-creations.ts'
 import { createCreationChanges } from './change-creations.ts'
 import { createCreationWork } from './creation-work.ts'
@@ -66,6 +67,7 @@ export function createCreations(deps: CreationsDeps) {
   const { db, clock, ids, log, owner, servers, models, book, billing, events } = deps
   const files = createKeptFiles({ db, clock, ids })
   const addresses = createFileAddresses({ key: deps.fileKey, clock })
+  const archives = createArchives({ db, files, addresses })
   const show = createShow({ models, addresses })
   const leftovers = createLeftovers({ db, clock, ids, log, servers })
   const ends = createItemEnds({ clock, book, billing, events, models, files, leftovers })
@@ -119,7 +121,8 @@ export function createCreations(deps: CreationsDeps) {
     ...createPictureUploads({ db, clock, files, show, countUpload: deps.countUpload }),
     ids,
     films: createKeyFilms({ db, show }),
-    rawRoutes: [creationFileRoute(files, addresses)] as RawRoute[],
+    archive: archives.archive,
+    rawRoutes: [creationFileRoute(files, addresses), archives.route] as RawRoute[],
     start(): void {
       work.start()
       telling.start()

@@ -13,12 +13,12 @@ export function createFileAddresses({ key, clock }: { key: Uint8Array; clock: Cl
     createHmac('sha256', key).update(`${fileId}.${until}`).digest().subarray(0, MAC_BYTES)
 
   return {
-    /** On the gateway's origin. */
-    urlOf(fileId: string): string {
+    /** On the gateway's origin. @param path Below its prefix, where what is named by the id is served. */
+    urlOf(fileId: string, path = CREATION_FILES_PATH): string {
       const now = Math.floor(clock.now().getTime() / 1_000)
       const until = (Math.floor(now / SLOT_SECONDS) + 2) * SLOT_SECONDS
       const ticket = `${until}-${macOf(fileId, until).toString('base64url')}`
-      return `${GATEWAY_PREFIX}${CREATION_FILES_PATH}/${fileId}/${ticket}`
+      return `${GATEWAY_PREFIX}${path}/${fileId}/${ticket}`
     },
 
     /** Whether a ticket of such an address is ours, for this file, and still good. */

@@ -9,7 +9,7 @@ import { endingOf } from './file-types.ts'
 import type { KeptFiles } from './kept-files.ts'
 
 /** A picture or a film and nothing else, whatever is in its bytes: it runs nothing, asks for nothing, and is shown here alone. */
-const HARMLESS = {
+export const HARMLESS = {
   'content-security-policy': "default-src 'none'; sandbox",
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',

@@ -15,8 +15,12 @@ const CONFIG = fileURLToPath(new URL('../config', import.meta.url))
  * The catalogue that ships, with the first of its models, and others of several kinds and vendors, all of which one server
  * answers.
  * @param url Of the server, up to where the paths of OpenAI's protocol begin.
+ * @param demos Further models, which Berth's own demo answers.
  */
-export async function makeModelCatalogue(url: string): Promise<ModelCatalogue> {
+export async function makeModelCatalogue(
+  url: string,
+  demos: readonly object[] = [],
+): Promise<ModelCatalogue> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-models-'))
   await cp(CONFIG, folder, { recursive: true })
   const file = join(folder, 'catalogue.yaml')
@@ -24,12 +28,12 @@ export async function makeModelCatalogue(url: string): Promise<ModelCatalogue> {
   // Models are what the file ends with.
   const second = shipped.indexOf('\n  - id: ', shipped.indexOf('\nmodels:\n  - id: ') + '\nmodels:\n'.length)
   const kept = second === -1 ? shipped.trimEnd() : shipped.slice(0, second)
-  await writeFile(file, `${kept}\n${MODELS.map(at(url)).join('')}`)
+  await writeFile(file, `${kept}\n${MODELS.map(at(url)).join('')}${demos.map(entryOf).join('')}`)
   return { file, remove: () => rm(folder, { recursive: true, force: true }) }
 }
 
-const at = (url: string) => (model: object) =>
-  `  - ${JSON.stringify({ ...model, servers: [{ driver: 'openai', url }] })}\n`
+const entryOf = (model: object) => `  - ${JSON.stringify(model)}\n`
+const at = (url: string) => (model: object) => entryOf({ ...model, servers: [{ driver: 'openai', url }] })
 
 const chat = (id: string, name: string, vendor: string, prices: [string, string], more: object = {}) => ({
   id,

@@ -17,14 +17,16 @@ export interface ModelWalk {
 /**
  * @param who The customer.
  * @param isExpected Complaints that the walk itself provokes; left out: none.
+ * @param demos Models that Berth's own demo answers.
  */
 export async function beginModelWalk(
   browser: Browser,
   who: Parameters<typeof signUp>[1],
   isExpected: (text: string) => boolean = () => false,
+  demos: readonly object[] = [],
 ): Promise<ModelWalk> {
   const server = await startModelServer()
-  const catalogue = await makeModelCatalogue(server.url)
+  const catalogue = await makeModelCatalogue(server.url, demos)
   const gateway = await startGateway({ BERTH_CATALOGUE: catalogue.file })
   await signUp(gateway, who)
   await verifyAddress(gateway, who.email)

@@ -1,4 +1,4 @@
-import type { FormEvent, ReactNode } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import { ModelsBar } from '../models/ModelsBar.tsx'
 import classes from './MakingRoom.module.css'
@@ -13,6 +13,8 @@ interface MakingRoomProps {
   settings: ReactNode
   /** What it costs, and the button: always in sight. */
   foot: ReactNode
+  /** How often something was begun: each time it is brought into sight. */
+  begun: number
   /** What came of it. */
   children: ReactNode
 }
@@ -21,8 +23,15 @@ interface MakingRoomProps {
  * The frame of a page that makes something: settings at the left with the price and the button at their foot, what was made
  * at the right. On a phone both are one column, and the foot stays at the bottom of the screen.
  */
-export function MakingRoom({ title, note, onSubmit, settings, foot, children }: MakingRoomProps) {
+export function MakingRoom({ title, note, onSubmit, settings, foot, begun, children }: MakingRoomProps) {
   const { t } = useTranslation('making')
+  const results = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (begun === 0) return
+    // In two columns it scrolls by itself, in one the page does.
+    results.current?.scrollTo({ top: 0 })
+    results.current?.scrollIntoView({ block: 'start' })
+  }, [begun])
   return (
     <div className={classes.page} data-fills-page data-fills-width>
       <ModelsBar />
@@ -35,7 +44,7 @@ export function MakingRoom({ title, note, onSubmit, settings, foot, children }: 
           </div>
           <div className={classes.foot}>{foot}</div>
         </form>
-        <section className={classes.results} aria-label={t('results')}>
+        <section ref={results} className={classes.results} aria-label={t('results')}>
           {children}
         </section>
       </div>

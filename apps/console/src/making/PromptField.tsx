@@ -54,7 +54,7 @@ export function PromptField({ value, error, tokensMax, onChange, onFiles }: Prom
                 ? t('fields.tokens_of', { tokens, most: format.number(tokensMax) })
                 : t('fields.tokens', { tokens })}
           </span>
-          <span>{t('fields.keys')}</span>
+          <span className={classes.keys}>{t('fields.keys')}</span>
         </span>
       }
       onChange={event => onChange(event.currentTarget.value)}

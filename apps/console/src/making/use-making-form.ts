@@ -22,17 +22,21 @@ export function useMakingForm<Body>({ name, schema, onSubmit }: MakingFormOption
   const [draft, keepDraft] = useMakingDraft(name)
   const [asksSignIn, setAsksSignIn] = useState(false)
   const [sending, setSending] = useState(0)
+  const [begun, setBegun] = useState(0)
   const { form, submit, check, busy, failure } = useContractForm<MakingDraft, Body>({
     // What comes in is whatever the form holds: a schema of the contract says so of nothing.
     schema: schema as z.ZodType<Body, MakingDraft>,
     initialValues: draft,
-    onSubmit,
+    onSubmit: async body => {
+      await onSubmit(body)
+      setBegun(count => count + 1)
+    },
   })
   const { values } = form
   const keep = useRef(keepDraft)
   useEffect(() => keep.current(values), [values])
   return {
-    ...{ values, busy, failure, asksSignIn },
+    ...{ values, busy, failure, asksSignIn, begun },
     errors: form.errors,
     isGuest: user === null,
     /** Pictures are on their way. */

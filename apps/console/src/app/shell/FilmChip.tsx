@@ -29,7 +29,10 @@ export function FilmChip() {
   return (
     <Link to="/video-model" className={classes.chip}>
       <Loader size={13} className={classes.mark ?? ''} />
-      <span>
+      <span className={classes.short} aria-hidden="true">
+        {filmPercent(film)}%
+      </span>
+      <span className={classes.words}>
         {t('film.percent', { percent: filmPercent(film) })}
         {others > 0 && <span className={classes.others}>{t('film.others', { count: others })}</span>}
       </span>

@@ -54,6 +54,7 @@ export function ImageRoom({ models }: { models: readonly [Model, ...Model[]] }) 
         title={t('title.image')}
         note={<MissingModels missing={missing} chosen={[chosen]} />}
         onSubmit={form.submit}
+        begun={form.begun}
         settings={<ImageSettings {...{ form, models, chosen, choose, count }} />}
         foot={
           <MakingFoot

@@ -53,23 +53,26 @@ function OwnRuns(props: ImageRunsProps) {
   return (
     <>
       {!isFirst && (
-        <div className={classes.bar}>
-          <ListBar filters={filters} findLabel={t('runs.find')}>
-            <SegmentedFilter
-              label={t('runs.show')}
-              value={show}
-              onChange={value => filters.change({ show: value })}
-              options={SHOWN.map(value => ({
-                value,
-                label: t(`runs.${value}`),
-                ...(counts && { count: counts[value] }),
-              }))}
-            />
-          </ListBar>
-          {query.data && (
-            <span className={classes.kept}>{t('runs.kept', { count: query.data.kept_days })}</span>
-          )}
-        </div>
+        <ListBar
+          filters={filters}
+          findLabel={t('runs.find')}
+          end={
+            query.data && (
+              <span className={classes.kept}>{t('runs.kept', { count: query.data.kept_days })}</span>
+            )
+          }
+        >
+          <SegmentedFilter
+            label={t('runs.show')}
+            value={show}
+            onChange={value => filters.change({ show: value })}
+            options={SHOWN.map(value => ({
+              value,
+              label: t(`runs.${value}`),
+              ...(counts && { count: counts[value] }),
+            }))}
+          />
+        </ListBar>
       )}
       <Answer query={query} data={query.data} rows={4}>
         {data =>

@@ -9,7 +9,15 @@ import {
 import { modelMostMicro } from '@berth/contract/model-cost'
 import type { Model } from '@berth/contract/models'
 import { ActionIcon, Button } from '@mantine/core'
-import { IconDownload, IconRefresh, IconStar, IconStarFilled, IconTrash } from '@tabler/icons-react'
+import {
+  IconAlertTriangle,
+  IconDownload,
+  IconPlayerStop,
+  IconRefresh,
+  IconStar,
+  IconStarFilled,
+  IconTrash,
+} from '@tabler/icons-react'
 import { type ReactNode, Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { told, useChange } from '../../api/use-change.ts'
@@ -61,9 +69,12 @@ function NotMade({ run, film, model, currency }: FilmCardProps & { film: Creatio
   const { t } = useTranslation('making')
   const format = useFormat()
   const retry = useChange(retryCreation, { whenGone: () => toast.good(t('video.begun')) })
+  const isStopped = film.status === 'stopped'
+  const Icon = isStopped ? IconPlayerStop : IconAlertTriangle
   return (
     <div className={classes.failed}>
-      <p className={classes.title}>{t(film.status === 'stopped' ? 'tile.stopped' : 'tile.not_made')}</p>
+      <Icon size={20} stroke={1.6} aria-hidden="true" data-failed={!isStopped || undefined} />
+      <p className={classes.title}>{t(isStopped ? 'tile.stopped' : 'tile.not_made')}</p>
       <p className={classes.why}>
         {film.error?.message} {t('tile.not_charged')}
       </p>

@@ -64,6 +64,7 @@ export function VideoRoom({ models }: { models: readonly [Model, ...Model[]] }) 
         title={t('title.video')}
         note={<MissingModels missing={missing} chosen={[chosen]} />}
         onSubmit={form.submit}
+        begun={form.begun}
         settings={<VideoSettings {...{ form, models, chosen, choose, seconds }} />}
         foot={
           <MakingFoot

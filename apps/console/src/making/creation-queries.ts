@@ -75,13 +75,14 @@ export function isOpenRun({ items }: Creation): boolean {
 /**
  * A run as it is now: while anything of it is under way it is looked at again and again, though not on a hidden tab.
  * @param run As the list has it.
+ * @param lookMs How often; who looks at it elsewhere as well sees the same.
  */
-export function useRunNow(run: Creation): Creation {
+export function useRunNow(run: Creation, lookMs: number = LOOK_MS): Creation {
   const isOpen = isOpenRun(run)
   const { data } = useQuery({
     ...queryOf(getCreation, { params: { id: run.id } }),
     enabled: isOpen,
-    refetchInterval: ({ state }) => (state.data && !isOpenRun(state.data) ? false : LOOK_MS),
+    refetchInterval: ({ state }) => (state.data && !isOpenRun(state.data) ? false : lookMs),
     meta: { silent: true },
   })
   const isOver = isOpen && data !== undefined && !isOpenRun(data)

@@ -24,7 +24,7 @@ const SignInAsk = lazyPart(() => import('../../chat/SignInAsk.tsx').then(module 
 export function ImageRoom({ models }: { models: readonly [Model, ...Model[]] }) {
   const { t } = useTranslation('making')
   const format = useFormat()
-  const { chosen, missing, choose } = useChosenModel(models)
+  const { chosen, missing, choose } = useChosenModel('image-model', models)
   const make = useChange(makeImages, {
     silent: true,
     behind: true,

@@ -136,7 +136,6 @@ function Ways({ run, film, onReuse }: FilmCardProps & { film: CreationItem }) {
   const remove = useChange(deleteCreation)
   const star = useChange(starCreation)
   const { file, starred } = film
-  const starWords = t(starred ? 'tile.unstar' : 'tile.star')
   return (
     <footer className={classes.foot}>
       <div className={classes.ways}>
@@ -149,33 +148,30 @@ function Ways({ run, film, onReuse }: FilmCardProps & { film: CreationItem }) {
           {t('run.reuse')}
         </Button>
         {file && (
-          <>
-            <ActionIcon
-              component="a"
-              href={downloadOf(file)}
-              download
-              variant="default"
-              aria-label={t('films.download')}
-              title={t('films.download')}
-            >
-              <IconDownload size={16} stroke={1.8} />
-            </ActionIcon>
-            <ActionIcon
-              variant="default"
-              aria-label={starWords}
-              aria-pressed={starred}
-              title={starWords}
-              onClick={() =>
-                void star.send({ params: { id: film.id }, body: { starred: !starred } }).catch(told)
-              }
-            >
-              {starred ? <IconStarFilled size={15} /> : <IconStar size={15} stroke={1.8} />}
-            </ActionIcon>
-          </>
+          <ActionIcon
+            component="a"
+            href={downloadOf(file)}
+            download
+            variant="default"
+            aria-label={t('films.download')}
+            title={t('films.download')}
+          >
+            <IconDownload size={16} stroke={1.8} />
+          </ActionIcon>
         )}
         <ActionMenu
           label={t('run.more')}
           items={() => [
+            ...(file
+              ? [
+                  {
+                    action: 'star' as const,
+                    label: t(starred ? 'tile.unstar' : 'tile.star'),
+                    icon: starred ? IconStarFilled : IconStar,
+                    reason: null,
+                  },
+                ]
+              : []),
             {
               action: 'delete' as const,
               label: t('run.delete'),
@@ -184,7 +180,11 @@ function Ways({ run, film, onReuse }: FilmCardProps & { film: CreationItem }) {
               danger: true,
             },
           ]}
-          onAsk={() => setAsksDelete(true)}
+          onAsk={action =>
+            action === 'delete'
+              ? setAsksDelete(true)
+              : void star.send({ params: { id: film.id }, body: { starred: !starred } }).catch(told)
+          }
         />
       </div>
       <p className={classes.second}>{t('films.kept_until', { date: format.date(run.kept_until) })}</p>

@@ -73,6 +73,8 @@ function Kept({ data, filters, models, onReuse }: KeptProps) {
   const over = data.runs.filter(run => !isOpenRun(run))
   const shown = over.find(({ id }) => id === opened) ?? over.find(({ items }) => items[0]?.file) ?? over[0]
   const { counts, month_cost_micro: month } = data
+  // The first one is under way.
+  if (over.length === 0 && filters.values.q === '') return null
   return (
     <div className={classes.kept}>
       {shown && (
@@ -98,16 +100,14 @@ function Kept({ data, filters, models, onReuse }: KeptProps) {
           <ListBar filters={filters} findLabel={t('runs.find')} />
         </div>
         {over.length === 0 ? (
-          filters.values.q !== '' && (
-            <EmptyState
-              title={t('runs.none_found')}
-              action={
-                <Button variant="default" onClick={filters.reset}>
-                  {t('runs.show_all')}
-                </Button>
-              }
-            />
-          )
+          <EmptyState
+            title={t('runs.none_found')}
+            action={
+              <Button variant="default" onClick={filters.reset}>
+                {t('runs.show_all')}
+              </Button>
+            }
+          />
         ) : (
           <ul className={classes.thumbs}>
             {over.map(run => (

@@ -27,7 +27,7 @@ const MS = 1_000
 export function VideoRoom({ models }: { models: readonly [Model, ...Model[]] }) {
   const { t } = useTranslation('making')
   const format = useFormat()
-  const { chosen, missing, choose } = useChosenModel(models)
+  const { chosen, missing, choose } = useChosenModel('video-model', models)
   const make = useChange(makeVideo, {
     silent: true,
     behind: true,
@@ -75,14 +75,11 @@ export function VideoRoom({ models }: { models: readonly [Model, ...Model[]] }) 
               price: format.exactMoney(chosen.video_micro_per_second, readCurrency()),
             })}
             lines={
-              readyIn === null && before === null
-                ? []
-                : [
-                    {
-                      name: t('video.ready'),
-                      value: [readyIn ?? t('video.ready_unknown'), before].filter(Boolean).join(', '),
-                    },
-                  ]
+              readyIn !== null
+                ? [{ name: t('video.ready'), value: [readyIn, before].filter(Boolean).join(', ') }]
+                : before !== null
+                  ? [{ name: t('video.queue'), value: before }]
+                  : []
             }
             freeCalls={chosen.free_calls_per_day}
             busy={form.busy}

@@ -25,6 +25,7 @@ import type models from '../../public/locales/en/models.json'
 import type offers from '../../public/locales/en/offers.json'
 import type payments from '../../public/locales/en/payments.json'
 import type publicIp from '../../public/locales/en/public-ip.json'
+import type refer from '../../public/locales/en/refer.json'
 import type resume from '../../public/locales/en/resume.json'
 import type sessionLogs from '../../public/locales/en/session-logs.json'
 import type settings from '../../public/locales/en/settings.json'
@@ -64,6 +65,7 @@ declare module 'i18next' {
       offers: typeof offers
       payments: typeof payments
       'public-ip': typeof publicIp
+      refer: typeof refer
       resume: typeof resume
       'session-logs': typeof sessionLogs
       settings: typeof settings

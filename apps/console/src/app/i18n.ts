@@ -43,6 +43,7 @@ export type Namespace =
   | 'offers'
   | 'payments'
   | 'public-ip'
+  | 'refer'
   | 'resume'
   | 'session-logs'
   | 'settings'

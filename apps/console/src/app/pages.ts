@@ -175,6 +175,18 @@ export const PAGES = [
     load: () => import('../pages/bill-details/BillDetailsPage.tsx'),
   },
   {
+    path: '/refer-earn',
+    access: 'user',
+    namespaces: ['refer'],
+    load: () => import('../pages/refer-earn/ReferEarnPage.tsx'),
+  },
+  {
+    path: '/refer-earn-details',
+    access: 'user',
+    namespaces: ['refer'],
+    load: () => import('../pages/refer-earn/ReferEarnDetailsPage.tsx'),
+  },
+  {
     path: '/settings',
     access: 'user',
     namespaces: ['settings', 'keys', 'models', 'invoices', 'resume'],

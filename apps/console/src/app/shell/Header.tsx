@@ -1,5 +1,5 @@
 import { ActionIcon, Button } from '@mantine/core'
-import { IconMenu2, IconSearch } from '@tabler/icons-react'
+import { IconGift, IconMenu2, IconSearch } from '@tabler/icons-react'
 import { Link, useLocation } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import { BrandMark } from '../../ui/Brand.tsx'
@@ -14,6 +14,7 @@ import { Keys } from './Keys.tsx'
 import { LanguageChoice } from './LanguageChoice.tsx'
 import type { ShellCommands } from './shell-commands.ts'
 
+const REFER_PATH = '/refer-earn'
 const PALETTE_KEYS = ['mod', 'k'] as const
 
 interface HeaderProps {
@@ -54,6 +55,7 @@ export function Header({ brand, docsUrl, commands }: HeaderProps) {
         </span>
       </button>
       <div className={classes.end}>
+        <ReferButton guest={user === null} />
         {user ? (
           <>
             <FilmChip />
@@ -75,5 +77,28 @@ export function Header({ brand, docsUrl, commands }: HeaderProps) {
         )}
       </div>
     </header>
+  )
+}
+
+/** To refer and earn; a guest logs in first, and comes out there (R2.13). */
+function ReferButton({ guest }: { guest: boolean }) {
+  const { t } = useTranslation('common')
+  const text = (
+    <>
+      <IconGift size={16} stroke={1.6} aria-hidden="true" />
+      <span>{t('shell.refer')}</span>
+    </>
+  )
+  if (guest) {
+    return (
+      <a href={wayToSignIn('login', REFER_PATH)} className={classes.refer}>
+        {text}
+      </a>
+    )
+  }
+  return (
+    <Link to={REFER_PATH} className={classes.refer}>
+      {text}
+    </Link>
   )
 }

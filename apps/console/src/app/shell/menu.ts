@@ -2,6 +2,7 @@ import {
   IconCompass,
   IconCreditCard,
   IconDatabase,
+  IconGift,
   IconPhotoCog,
   IconReceipt,
   IconServer,
@@ -49,6 +50,7 @@ export const MENU: readonly MenuGroup[] = [
     entries: [
       { path: '/payments', icon: IconCreditCard },
       { path: '/bill-details', icon: IconReceipt },
+      { path: '/refer-earn-details', icon: IconGift, holds: ['/refer-earn'] },
     ],
   },
   { heading: 'account', entries: [{ path: '/settings', icon: IconSettings }] },

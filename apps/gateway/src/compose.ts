@@ -227,6 +227,8 @@ const UNPAID_LOOK_MS = 600_000
 const TRAFFIC_LOOK_MS = 60_000
 /** Of whoever is suspended at once, nothing is to run much longer. */
 const SUSPENDED_LOOK_MS = 10_000
+/** Pause between two looks at outages that go on: they are credited by the day. */
+const OUTAGE_LOOK_MS = 3_600_000
 /** Whoever has paid waits for what is to start again. */
 const RESUME_LOOK_MS = 10_000
 /** Running calls have this long to end; then they are cut. */
@@ -588,6 +590,13 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     log,
     run: instances.chargeTraffic,
   })
+  const outages = createLoop({
+    name: 'instances.outages',
+    pauseMs: OUTAGE_LOOK_MS,
+    lease: { ...base, owner: parts.gatewayId },
+    log,
+    run: instances.lookAtOutages,
+  })
   const resuming = createLoop({
     name: 'instances.resume',
     pauseMs: RESUME_LOOK_MS,
@@ -740,6 +749,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       referral.start()
       unpaid.start()
       traffic.start()
+      outages.start()
       models.start()
       resuming.start()
       suspended.start()
@@ -769,6 +779,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
         referral.stop(),
         unpaid.stop(),
         traffic.stop(),
+        outages.stop(),
         models.stop(),
         resuming.stop(),
         suspended.stop(),

@@ -78,16 +78,16 @@ const spendAmount = z
   .int(by('invalid_amount'))
   .min(1, by('invalid_amount'))
   .max(BUDGET_CENTS_MAX, by('too_large'))
-const spendLimit = z
-  .object(
-    {
-      amount: spendAmount,
-      period: z.enum(BUDGET_PERIODS, by('not_allowed')),
-      stops: z.boolean(by('wrong_type')).default(true),
-    },
-    by('wrong_type'),
-  )
-  .nullable()
+const spendWanted = z.object(
+  {
+    amount: spendAmount,
+    period: z.enum(BUDGET_PERIODS, by('not_allowed')),
+    stops: z.boolean(by('wrong_type')).default(true),
+  },
+  by('wrong_type'),
+)
+z.globalRegistry.add(spendWanted, { id: 'ApiKeySpendWanted' })
+const spendLimit = spendWanted.nullable()
 const requestsPerMinute = z
   .number(by('not_a_number'))
   .int(by('not_whole'))

@@ -78,13 +78,13 @@ function Lists({ summary, atLists }: { summary: ReferralSummary; atLists: boolea
 /** The link of the mail to a PayPal account leads here; it is confirmed once, and taken out of the address. */
 function useConfirmation(): void {
   const { t } = useTranslation('refer')
-  const [{ paypal_token: token }, setSearch] = usePageSearch(confirmSearch)
+  const [{ paypal: token }, setSearch] = usePageSearch(confirmSearch)
   const { send } = useChange(confirmPaypalAccount)
   const taken = useRef('')
   useEffect(() => {
     if (token === '' || taken.current === token) return
     taken.current = token
-    setSearch({ paypal_token: '' })
+    setSearch({ paypal: '' })
     send({ body: { token } })
       .then(({ paypal_account }) => toast.good(t('paypal_confirmed', { account: paypal_account })))
       .catch(told)

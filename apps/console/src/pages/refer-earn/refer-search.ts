@@ -28,4 +28,4 @@ export function orderQuery(search: ReferSearch) {
 }
 
 /** The token of the link that was mailed to a PayPal account; empty where the page was opened without one. */
-export const confirmSearch = z.object({ paypal_token: z.string().max(200).catch('') })
+export const confirmSearch = z.object({ paypal: z.string().max(200).catch('') })

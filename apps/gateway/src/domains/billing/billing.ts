@@ -21,7 +21,7 @@ import { redeemCoupon } from './credits/coupons.ts'
 import { endCreditsNow, listCouponsOf, listLots } from './credits/credit-list.ts'
 import { tellEndings } from './credits/end-notices.ts'
 import { endGrant, type Grant, grantCredit } from './credits/grants.ts'
-import { creditOutage, type Outage } from './credits/outages.ts'
+import { creditOutage, type Outage, outageCreditedUntil } from './credits/outages.ts'
 import { openBillFile } from './documents/bill-file.ts'
 import { type BillQuery, readBill, readBillLine, readMonths } from './documents/bills.ts'
 import { readCashSpent, readSpentDays } from './documents/cash-spent.ts'
@@ -163,6 +163,7 @@ export function createBilling(deps: BillingDeps) {
     /** Credits an outage that is over, where it was longer than the catalogue's limit (B17). */
     creditOutage: (tx: Transaction, outage: Outage): Promise<void> =>
       creditOutage(tx, { ...deps, sla: deps.sla }, outage),
+    outageCreditedUntil,
 
     /** Redeems a coupon. @throws ApiError of the coupons' codes. */
     redeemCoupon: (input: { userId: string; idempotencyKey: string; code: string }): Promise<CreditLot> =>

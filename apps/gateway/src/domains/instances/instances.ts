@@ -30,6 +30,7 @@ import { checkStock } from './offer/check-stock.ts'
 import { countLive, type DeployInput, deploy } from './offer/deploy.ts'
 import type { Quotes } from './offer/quotes.ts'
 import { noteOomKills } from './oom-kills.ts'
+import { createOutageLook } from './outage-look.ts'
 import { ownVolumesOn } from './own-disk.ts'
 import { createPages, type PageWanted } from './pages.ts'
 import * as addresses from './public-ip/actions.ts'
@@ -247,6 +248,8 @@ export function createInstances(deps: InstancesDeps) {
     },
     /** Looks at what goes on costing though nothing is left to pay for it (B4). */
     lookAtUnpaid: createUnpaidLook(deps),
+    /** Credits outages that go on (B17). */
+    lookAtOutages: createOutageLook(deps),
     /** Notes that somebody is connected to instances (B5). */
     noteUsed: (instanceIds: readonly string[]) => noteUsed(db, instanceIds, deps.clock.now()),
     /** Tells that it has run out of memory, once for each growth of the count. @param kills Since its machine started. */

@@ -13,6 +13,9 @@ const OUR_FAULTS: Partial<Record<InstanceStatus, readonly InstanceReasonCode[]>>
   error: ['machine_lost'],
 }
 
+/** Statuses in which an outage may be going on. */
+export const FAULT_STATUSES = Object.keys(OUR_FAULTS) as InstanceStatus[]
+
 /** A time in which a machine was to run and, by the platform's fault, did not or could not be seen to. */
 export interface Outage {
   since: Date
@@ -36,7 +39,7 @@ type OutageRow = Pick<
 >
 
 /**
- * The outage that ends when an instance's status changes; null: none does. Pure.
+ * The outage that ends when an instance's status changes, or that lasts until now; null: none. Pure.
  * @param before The row until now.
  * @param at When it changes.
  */

@@ -67,3 +67,36 @@ test('[B17] an outage is credited once, with the events of its time as the recei
   expect((await billing.balance(userId)).account_balance).toMatchObject({ amount: 150, amount_credits: 150 })
   expect(await billing.checkBooks()).toEqual([])
 })
+
+test('[B17] an outage that goes on is credited by parts, which come to what all of it gives', async () => {
+  const { billing, db } = fixture
+  const userId = await fixture.customer()
+  const outage = {
+    ...{ userId, instance: { id: `i-${randomUUID()}`, name: 'llama' }, since: SINCE },
+    microPerHour: UNIT / 2n,
+  }
+  const creditUpTo = (hours: number) =>
+    db.transaction(tx =>
+      billing.creditOutage(tx, { ...outage, until: new Date(SINCE.getTime() + hours * HOUR_MS) }),
+    )
+  const amounts = async () => {
+    const { items } = await billing.transactions(userId, { page: 1, page_size: 10 })
+    return items.map(({ amount_micro }) => amount_micro).reverse()
+  }
+  await creditUpTo(10)
+  await creditUpTo(10)
+  expect(await amounts()).toEqual(['5000000'])
+  const of = { instanceId: outage.instance.id, since: SINCE }
+  expect(await billing.outageCreditedUntil(db, of)).toEqual(new Date(SINCE.getTime() + 10 * HOUR_MS))
+  await creditUpTo(30)
+  await creditUpTo(400)
+  // No more than for the hours that the catalogue names.
+  expect(await amounts()).toEqual(['5000000', '7000000'])
+  // Another outage of the same instance is one of its own.
+  const again = new Date(SINCE.getTime() + 500 * HOUR_MS)
+  await db.transaction(tx =>
+    billing.creditOutage(tx, { ...outage, since: again, until: new Date(again.getTime() + HOUR_MS) }),
+  )
+  expect((await amounts()).at(-1)).toBe('500000')
+  expect(await billing.checkBooks()).toEqual([])
+})

@@ -1,9 +1,10 @@
+import { and, desc, eq, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Catalogue } from '../../../platform/config/catalogue.ts'
-import type { Transaction } from '../../../platform/database/database.ts'
+import type { Queryable, Transaction } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { grantCredit } from './grants.ts'
-import { outageCredit } from './tables.ts'
+import { creditGrant, outageCredit } from './tables.ts'
 
 /** A time in which a customer's instance was out by the platform's fault. */
 export interface Outage {
@@ -34,17 +35,18 @@ export function outageMicro(
 }
 
 /**
- * Credits an outage that is over, where it was longer than the catalogue's limit (B17). Call it once for each, in the
- * transaction in which it ends; the instance's events of that time are the receipt.
+ * Credits an outage up to now, where it was longer than the catalogue's limit (B17), with what was credited for a part of
+ * it taken off. Call it in the transaction in which it ends, and under the wallet's lock; the instance's events of that
+ * time are the receipt.
  */
 export async function creditOutage(
   tx: Transaction,
   deps: { clock: Clock; ids: Ids; sla: Catalogue['sla'] },
   outage: Outage,
 ): Promise<void> {
-  const amountMicro = outageMicro(outage, deps.sla)
-  if (amountMicro === 0n) return
   const { userId, instance, since, until } = outage
+  const amountMicro = outageMicro(outage, deps.sla) - (await creditedMicro(tx, outage))
+  if (amountMicro <= 0n) return
   const id = deps.ids.uuid()
   await grantCredit(tx, deps, { id, userId, amountMicro, kind: 'sla', reason: 'outage' })
   await tx.insert(outageCredit).values({
@@ -54,4 +56,28 @@ export async function creditOutage(
     startedAt: since,
     endedAt: until,
   })
+}
+
+/** What was credited for an outage while it lasted. */
+async function creditedMicro(tx: Transaction, { instance, since }: Outage): Promise<bigint> {
+  const [credited] = await tx
+    .select({ micro: sql<bigint>`coalesce(sum(${creditGrant.amountMicro}), 0)`.mapWith(BigInt) })
+    .from(outageCredit)
+    .innerJoin(creditGrant, eq(creditGrant.id, outageCredit.grantId))
+    .where(and(eq(outageCredit.instanceId, instance.id), eq(outageCredit.startedAt, since)))
+  return credited?.micro ?? 0n
+}
+
+/** Until when an outage that began then was credited; null where nothing was. */
+export async function outageCreditedUntil(
+  q: Pick<Queryable, 'select'>,
+  { instanceId, since }: { instanceId: string; since: Date },
+): Promise<Date | null> {
+  const [last] = await q
+    .select({ until: outageCredit.endedAt })
+    .from(outageCredit)
+    .where(and(eq(outageCredit.instanceId, instanceId), eq(outageCredit.startedAt, since)))
+    .orderBy(desc(outageCredit.endedAt))
+    .limit(1)
+  return last?.until ?? null
 }

@@ -297,6 +297,31 @@ describe('two gateways on one database', () => {
     ])
   })
 
+  test('[B17] an outage that never ends is credited by the day, once, and no more at its end', async () => {
+    await fixture.instances.reconciler.start()
+    const userId = await fixture.payer()
+    const id = await fixture.running(userId)
+    await fixture.instances.reconciler.stop()
+    await fixture.force(id, 'unknown')
+    await fixture.db.update(instance).set({ reasonCode: 'engine_away' }).where(eq(instance.id, id))
+    const { name, runningMicroPerHour } = await fixture.row(id)
+    const credited = async () => {
+      const query = { page: 1, page_size: 10, type: 'credit', search: name } as const
+      return (await fixture.billing.transactions(userId, query)).items.map(({ amount_micro }) => amount_micro)
+    }
+    fixture.clock.advance(86_399)
+    await fixture.instances.lookAtOutages()
+    expect(await credited()).toEqual([])
+    fixture.clock.advance(1)
+    await Promise.all([fixture.instances.lookAtOutages(), fixture.instances.lookAtOutages()])
+    // The most that the catalogue gives for one outage, which is a day.
+    expect(await credited()).toEqual([(24n * runningMicroPerHour).toString()])
+    fixture.clock.advance(3 * 86_400)
+    await fixture.instances.lookAtOutages()
+    await fixture.instances.terminate({ userId, instanceId: id })
+    expect(await credited()).toEqual([(24n * runningMicroPerHour).toString()])
+  })
+
   test('a row is claimed by one of many', async () => {
     fixture.compute.latencyMs = 20
     const gateways = await Promise.all(Array.from({ length: 4 }, () => fixture.gateway({ listen: true })))

@@ -48,13 +48,13 @@ export async function invoiceMonths(deps: JobDeps, signal?: AbortSignal): Promis
   return looked
 }
 
-/** Months that have ended and are not done, oldest first, from the first in which anything was used. */
+/**
+ * Months that have ended and are not done, oldest first, from the first in which anything was used: what runs may not be
+ * posted yet, and its customer's invoice posts it.
+ */
 async function openMonths({ db, clock }: JobDeps): Promise<string[]> {
   const [last] = await db.select().from(invoiceMonth).orderBy(desc(invoiceMonth.month)).limit(1)
-  const { rows } = await db.execute<{ day: string | null }>(
-    sql`select to_char(min(day), 'YYYY-MM-DD') as day from usage_day`,
-  )
-  const first = last ? nextMonth(last.month) : rows[0]?.day && `${rows[0].day.slice(0, 7)}-01`
+  const first = last ? nextMonth(last.month) : await firstMonth(db)
   const current = `${clock.now().toISOString().slice(0, 7)}-01`
   const months: string[] = []
   for (let month = first; month && month < current; month = nextMonth(month)) {
@@ -62,6 +62,13 @@ async function openMonths({ db, clock }: JobDeps): Promise<string[]> {
     if (months.length === MONTHS_PER_ROUND_MAX) break
   }
   return months
+}
+
+async function firstMonth(db: Database): Promise<string | null> {
+  const { rows } = await db.execute<{ month: string | null }>(sql`
+    select to_char(least((select min(day) from usage_day),
+      (select min(started_at at time zone 'UTC')::date from usage_interval)), 'YYYY-MM-01') as month`)
+  return rows[0]?.month ?? null
 }
 
 /** The first day of the month after. */

@@ -14,6 +14,7 @@ const CAUSES: Record<InstanceEventCode, EventCause> = {
   resume_changed: 'customer',
   restarted_by_customer: 'customer',
   stopped_by_customer: 'customer',
+  stopped_by_operator: 'platform',
   stopped_no_balance: 'rule',
   stopped_at_time: 'rule',
   stopped_at_limit: 'rule',

@@ -1,9 +1,9 @@
 import { CREATION_PROMPT_CHARS_MAX } from '@berth/contract/limits'
+import { guessTokens, LETTERS_PER_TOKEN } from '@berth/contract/token-guess'
 import { Textarea } from '@mantine/core'
 import type { ClipboardEvent, KeyboardEvent, ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { isComposing } from '../chat/composing.ts'
-import { guessTokens, LETTERS_PER_TOKEN } from '../chat/token-guess.ts'
 import { useFormat } from '../ui/format.ts'
 import classes from './Fields.module.css'
 

@@ -59,10 +59,7 @@ export interface KeyHolder {
 }
 
 /** What is said of a key when it is made or changed. */
-type KeyLimits = Pick<
-  z.output<typeof editApiKeyBody>,
-  'models' | 'requests_per_minute' | 'tokens_per_minute'
->
+type KeyLimits = Pick<z.output<typeof editApiKeyBody>, 'models' | 'requests_per_minute' | 'tokens_per_minute'>
 
 /** Keys for the model endpoints (B10). Each is shown once; what is kept of it is a hash. */
 export function createApiKeys(deps: ApiKeysDeps) {
@@ -112,10 +109,7 @@ export function createApiKeys(deps: ApiKeysDeps) {
   }
 
   /** @param kept Models that the key may name already, which may be gone from the catalogue meanwhile. */
-  function limitsOf(
-    { models, requests_per_minute, tokens_per_minute }: KeyLimits,
-    kept: readonly string[],
-  ) {
+  function limitsOf({ models, requests_per_minute, tokens_per_minute }: KeyLimits, kept: readonly string[]) {
     const known = new Set([...catalogue.models.map(({ id }) => id), ...kept])
     if (models?.some(id => !known.has(id))) {
       throw new ApiError('validation_failed', { fields: [{ path: 'models', rule: 'not_allowed' }] })

@@ -7,7 +7,7 @@ import { createAskServers } from '../calls/ask-servers.ts'
 import { gather, jsonOf } from '../calls/asked-json.ts'
 import { liftLongTexts } from '../calls/long-texts.ts'
 import type { ServerHealth } from '../calls/server-health.ts'
-import { refusalOf } from '../v1/openai-errors.ts'
+import { readRefusal } from '../v1/upstream-refusal.ts'
 import { pictureTypeOf } from './file-types.ts'
 import { type Item, NotMade, type Run } from './items.ts'
 import { type ComeFile, FileTooLarge, type KeptFiles } from './kept-files.ts'
@@ -15,7 +15,6 @@ import { type ComeFile, FileTooLarge, type KeptFiles } from './kept-files.ts'
 /** In base64, and words beside it. */
 const ANSWER_BYTES_MAX = Math.ceil((CREATION_IMAGE_BYTES_MAX * 4) / 3) + 65_536
 const REFUSAL_BYTES_MAX = 65_536
-const REASON_CHARS_MAX = 500
 const REFUSED = 400
 
 interface PictureDeps {
@@ -40,7 +39,7 @@ export function createPictureMaker(deps: PictureDeps) {
     })
     if (answer.status < REFUSED) return await gather(limited(answer.body, ANSWER_BYTES_MAX), ANSWER_BYTES_MAX)
     const said = await gather(answer.body, REFUSAL_BYTES_MAX).catch(() => Buffer.alloc(0))
-    const reason = refusalOf(said)?.error.message.slice(0, REASON_CHARS_MAX)
+    const reason = readRefusal(said)?.error.message
     throw reason === undefined ? new NotMade('model_call_failed') : new NotMade('model_refused', { reason })
   }
 

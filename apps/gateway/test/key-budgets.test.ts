@@ -81,7 +81,7 @@ describe('[B16] the budget of an API key', () => {
     await put(customer, one?.id ?? '', { period: 'day', amount: 700, stops: false })
     expect((await keyOf(customer))?.spend_limit).toMatchObject({ period: 'day', amount: 700, stops: false })
 
-    const body = { name: 'test', models: null, requests_per_minute: null }
+    const body = { name: 'test', models: null, requests_per_minute: null, tokens_per_minute: null }
     await models.gateway.data(
       editApiKey,
       { params: { id: customer.keyId }, body: { ...body, spend_limit: { amount: 900, period: 'month' } } },

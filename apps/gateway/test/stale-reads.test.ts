@@ -630,14 +630,17 @@ async function toldBeside({ call, prepare }: Scene) {
   clock.heldAt = clock.now()
   try {
     const things = await thingsOf(customer)
-    const before = await quietAnswers(customer, things)
+    // What it names may change or not: it is not asked, and bills take longest of all.
+    const named = declared(call)
+    const compared = reads.filter(({ operation }) => !named.includes(operation))
+    const before = await quietAnswers(customer, things, compared)
     const { envelope } = await gateway.call(call, input, customer)
     expect(envelope, 'it was not done').toMatchObject({ status: 'ok' })
     // A machine that restarts is as it was in the end, but not at once.
-    const nearby = reads.filter(read => TELLING.includes(read.operation) || kindOf(read) === kindOf(call))
-    const first = await answersOf(customer, things, nearby)
-    return [first, await quietAnswers(customer, things, first)].flatMap(after =>
-      changes(before, after).filter(({ operation }) => !declared(call).includes(operation)),
+    const nearby = compared.filter(read => kindOf(read) === kindOf(call))
+    const first = await answersOf(customer, things, [...new Set([...tellingReads, ...nearby])])
+    return [first, await quietAnswers(customer, things, compared, first)].flatMap(after =>
+      changes(before, after),
     )
   } finally {
     clock.heldAt = null
@@ -715,11 +718,11 @@ function changes(before: Answers, after: Answers) {
   })
 }
 
-/** All that a customer reads, or some of it. */
+/** Some of what a customer reads. */
 async function answersOf(
   { token, email }: Customer,
   things: Things,
-  some: readonly Call[] = reads,
+  some: readonly Call[],
 ): Promise<Answers> {
   const asked = some.flatMap(read =>
     (QUESTIONS[read.operation]?.(things, { token, email }) ?? [{}]).map(question => ({ read, question })),
@@ -744,10 +747,11 @@ async function answersOf(
   return new Map(answered)
 }
 
-/** All answers once what goes on behind the last call is over: audit entries, machines that start, listeners. */
+/** The answers once what goes on behind the last call is over: audit entries, machines that start, listeners. */
 async function quietAnswers(
   customer: Customer,
   things: Things,
+  compared: readonly Call[],
   first: Promise<Answers> | Answers = answersOf(customer, things, tellingReads),
 ): Promise<Answers> {
   let last = await first
@@ -758,7 +762,7 @@ async function quietAnswers(
     last = next
     return isQuiet
   })
-  return await answersOf(customer, things)
+  return await answersOf(customer, things, compared)
 }
 
 /* Customers and what they have */

@@ -104,14 +104,12 @@ export function createCreationWork(deps: WorkDeps) {
   /** Writes down how far a film is; what goes backwards is not believed. */
   async function note(item: Item, seen: FilmSeen, last: { text: string }): Promise<void> {
     const { percent, frame, frames } = seen
-    const isRendering = seen.status === 'in_progress'
-    const text = JSON.stringify([seen.status, percent, frame, frames])
-    if (text === last.text || (!isRendering && seen.status !== 'queued')) return
+    const text = JSON.stringify([percent, frame, frames])
+    if (seen.status !== 'in_progress' || text === last.text) return
     last.text = text
-    if (!isRendering) return
     await changeItem(db, mine(item), 'rendering', {
-      renderingAt: sql`coalesce(${creationItem.renderingAt}, ${clock.now()})` as unknown as Date,
-      percent: sql`greatest(${creationItem.percent}, ${percent ?? 0})` as unknown as number,
+      renderingAt: sql`coalesce(${creationItem.renderingAt}, ${clock.now()})`,
+      percent: sql`greatest(${creationItem.percent}, ${percent ?? 0})`,
       frame: frame !== null && frames !== null ? Math.min(frame, frames) : null,
       frames,
     })

@@ -6,6 +6,7 @@ import {
 import type { ErrorCode } from '@berth/contract/errors'
 import type { CALL_ERRORS } from '@berth/contract/session-log'
 import { and, eq, inArray, type SQL } from 'drizzle-orm'
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
@@ -65,7 +66,7 @@ export async function changeItem(
   tx: Pick<Transaction, 'update'>,
   { id, owner }: { id: string; owner?: string | undefined },
   to: CreationStatus,
-  set: Partial<Omit<Item, 'status'>> = {},
+  set: Omit<PgUpdateSetSource<typeof creationItem>, 'status'> = {},
 ): Promise<Item | null> {
   // What has ended is begun again only by who pays for it anew.
   const from = OPEN_CREATION_STATUSES.filter(status => status === to || CREATION_FOLLOWS[status].includes(to))

@@ -81,6 +81,7 @@ import type { OpenDatabase } from './platform/database/open-database.ts'
 import { directAddress, findDirectHost } from './platform/direct-host.ts'
 import { createEvents, EVENT_QUEUE } from './platform/events/events.ts'
 import { createGateways } from './platform/gateways/gateways.ts'
+import type { BodyPace } from './platform/http/body-pace.ts'
 import type { Route } from './platform/http/handler.ts'
 import { servesThisComputerOnly } from './platform/http/hosts.ts'
 import { openApiDocument } from './platform/http/openapi.ts'
@@ -162,6 +163,8 @@ export interface GatewayParts {
   /** A file of authorities in PEM by which hosts of Git repositories are believed; null or left out: the computer's own. */
   gitAuthority?: string | null
   rateLimits: RateLimits
+  /** How fast long bodies must come; left out: as customers have it. */
+  bodyPace?: BodyPace
   /** Live instances that one customer may have; left out: `INSTANCES_PER_USER_DEFAULT`. */
   instancesPerCustomer?: number
   meteringMs: number
@@ -547,6 +550,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     onCallDone: audit.noteCall,
     metrics,
     rateLimits: parts.rateLimits,
+    bodyPace: parts.bodyPace,
     contentKey: deriveKey(parts.secrets.rootKey, 'berth request content'),
     publicUrl: parts.publicUrl,
     bindHost: parts.host,

@@ -1,4 +1,5 @@
 import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { createApiKey } from '@berth/contract/api-keys'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import { generateImage } from '@berth/contract/models'
@@ -7,7 +8,7 @@ import { startGateway, type TestGateway } from './start-gateway.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {
-  gateway = await startGateway()
+  gateway = await startGateway({ bodyPace: { graceMs: 3_000, bytesPerSecondMin: 50_000_000 } })
 })
 afterAll(async () => {
   await gateway.stop()
@@ -25,12 +26,21 @@ function begin(path: string, bearer: string) {
       'content-length': LENGTH,
     },
   })
+  const body = Promise.withResolvers<string>()
   const status = new Promise<number | null>(resolve => {
-    asking.once('response', ({ statusCode = 0 }) => resolve(statusCode))
+    asking.once('response', response => {
+      resolve(response.statusCode ?? 0)
+      body.resolve(text(response))
+    })
     asking.once('error', () => resolve(null))
   })
   asking.write('{')
-  return { status, leave: () => asking.destroy() }
+  return {
+    status,
+    body: body.promise,
+    send: (more: string) => asking.write(more),
+    leave: () => asking.destroy(),
+  }
 }
 
 test.each([
@@ -58,3 +68,29 @@ test.each([
   expect(await stranger.status).toBe(401)
   stranger.leave()
 })
+
+test.each([
+  ['a session', GATEWAY_PREFIX + generateImage.path, (said: { code?: string }) => said.code],
+  ['a key', '/v1/images/generations', (said: { error?: { code: string } }) => said.error?.code],
+])(
+  '[B10] a long body that comes too slowly is given up, and its room is there again: by %s',
+  async (_, path, codeOf) => {
+    const customer = await gateway.signUp()
+    const { key } = await gateway.data(createApiKey, { body: { name: 'x' } }, { token: customer.token })
+    const bearer = path.startsWith('/v1') ? key : customer.token
+    const slow = [begin(path, bearer), begin(path, bearer)]
+    const drips = setInterval(() => {
+      for (const { send } of slow) send(' ')
+    }, 100)
+    expect(await Promise.all(slow.map(({ status }) => status))).toEqual([408, 408])
+    for (const { body } of slow) expect(codeOf(JSON.parse(await body))).toBe('body_too_slow')
+    clearInterval(drips)
+    // One whole body after them is read, though both had taken all the room.
+    const response = await fetch(gateway.origin + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+      body: ' '.repeat(LENGTH),
+    })
+    expect([400, 413]).toContain(response.status)
+  },
+)

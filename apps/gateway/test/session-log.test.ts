@@ -5,14 +5,21 @@ import { sql } from 'drizzle-orm'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { CSV_PAGE_ROWS } from '../src/platform/csv-file.ts'
+import { at, hostedModel } from './hosted-models.ts'
 import { type ModelCustomer, type ModelGateway, QUESTION, startModelGateway } from './model-gateway.ts'
 import { begins, refuses, says } from './model-server.ts'
+import { shippedCatalogue } from './shipped-catalogue.ts'
 
 let models: ModelGateway
 let customer: ModelCustomer
 
 beforeAll(async () => {
-  models = await startModelGateway()
+  const plain = shippedCatalogue()
+  const words = { ...plain.words, ko: new Map([...plain.words.ko, ['Its name', '그 이름']]) }
+  models = await startModelGateway({
+    catalogue: { ...plain, words },
+    more: ({ server }) => [hostedModel('named', { name: 'Its name', servers: [at(server)] })],
+  })
 })
 afterAll(() => models.stop())
 beforeEach(async () => {
@@ -90,6 +97,28 @@ test('[R1.5] says of each call what it was, how fast, and what it cost; and why 
     output_tokens: sumOf(({ output_tokens }) => output_tokens),
     cost_micro: String(sumOf(({ cost_micro }) => Number(cost_micro))),
   })
+})
+
+test('[R1.5] the file names the model as the catalogue does in the language of whoever saves it, and says what was estimated', async () => {
+  await ask('named')
+  models.server.answer(says('no usage', null))
+  await ask('named')
+  const file = async (language: string) => {
+    const url = `${models.gateway.origin}${GATEWAY_PREFIX}${downloadSessionLog.path}`
+    const headers = { authorization: `Bearer ${customer.token}`, 'accept-language': language }
+    const lines = (await (await fetch(url, { headers })).text()).trimEnd().split('\r\n')
+    return lines.map(line => line.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/))
+  }
+  const [head = [], estimated = [], said = []] = await file('en')
+  const cellOf = (row: string[], column: string) => row[head.indexOf(column)]
+  expect([said, estimated].map(row => [cellOf(row, 'Model'), cellOf(row, 'Model name')])).toEqual([
+    ['named', 'Its name'],
+    ['named', 'Its name'],
+  ])
+  expect([said, estimated].map(row => cellOf(row, 'Estimated'))).toEqual(['no', 'yes'])
+  const korean = await file('ko')
+  expect(korean[0]?.[2]).toBe('모델 이름')
+  expect(korean[1]?.[2]).toBe('그 이름')
 })
 
 test('[R1.5] is narrowed by model, key, status, source and time; totals and file follow', async () => {

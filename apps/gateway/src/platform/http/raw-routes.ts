@@ -3,6 +3,7 @@ import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import type { Language } from '@berth/contract/limits'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from './api-error.ts'
+import { type BodyPace, createBodyPace } from './body-pace.ts'
 import type { CallerTurns } from './caller-turns.ts'
 import { unstorableTexts } from './input-shape.ts'
 import { pickLanguage } from './languages.ts'
@@ -65,11 +66,14 @@ export async function registerRawRoutes(
     limitOf,
     inTurn,
     longBodies,
+    bodyPace,
     known,
   }: {
     limitOf: LimitOf
     inTurn: CallerTurns
     longBodies: LongBodies
+    /** Left out: as customers have it. */
+    bodyPace?: BodyPace | undefined
     /** What anything that was thrown is in our codes. */
     known(error: unknown, request: FastifyRequest): ApiError
   },
@@ -103,6 +107,7 @@ export async function registerRawRoutes(
               ]
             : []),
         ],
+        ...(admitLong && { preParsing: createBodyPace(bodyBytesMax, bodyPace) }),
         // Whatever answers a GET may do something once.
         exposeHeadRoute: false,
         ...(refusal && {

@@ -15,6 +15,7 @@ import type { Ids } from '../ids.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { ApiError } from './api-error.ts'
+import { type BodyPace, createBodyPace } from './body-pace.ts'
 import type { CallDone } from './call-done.ts'
 import { API_HEADERS, type Authenticate, answerOf, createCallHandler, toApiError } from './call-handler.ts'
 import { type CallerTurns, createCallerTurns } from './caller-turns.ts'
@@ -56,6 +57,8 @@ export interface ServerOptions extends FrontDoorOptions {
   /** Resolves when the gateway can do its work. */
   health(): Promise<void>
   checkAnswers?: boolean
+  /** How fast long bodies must come; left out: as customers have it. */
+  bodyPace?: BodyPace | undefined
   /** Is told of each call that does not only look, once it is done or refused; must return at once. */
   onCallDone?: (done: CallDone) => void
 }
@@ -117,7 +120,10 @@ export async function createServer(options: ServerOptions): Promise<GatewayServe
     acceptRawBodies(scope)
     registerCalls(scope, options, raw, parts)
   })
-  await registerRawRoutes(app, options.rawRoutes ?? [], { limitOf, inTurn, longBodies, known })
+  await registerRawRoutes(app, options.rawRoutes ?? [], {
+    ...{ limitOf, inTurn, longBodies, known },
+    bodyPace: options.bodyPace,
+  })
   registerHealth(app, options)
   await registerDocs(app, options)
   await registerConsole(app, options)
@@ -178,6 +184,7 @@ function registerCalls(
       bodyLimit: call.bodyBytesMax,
       // Nothing of a body is read before it is known that its sender may make the call.
       onRequest: [...(limit ? [limit] : []), admit, ...(call.raw ? [makeRoom] : [])],
+      ...(call.raw && { preParsing: createBodyPace(call.bodyBytesMax, options.bodyPace) }),
       handler,
     })
   }
@@ -198,6 +205,7 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
 
 /** What anything that was thrown is in our codes. */
 function known(error: unknown, request: FastifyRequest): ApiError {
+  if (error instanceof ApiError) return error
   return fromFastify(error, request) ?? toApiError(error, request)
 }
 

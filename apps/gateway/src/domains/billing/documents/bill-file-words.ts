@@ -22,6 +22,11 @@ export const BILL_COLUMNS = [
   'not_charged',
   'currency',
   'receipt',
+  'input',
+  'cached',
+  'output',
+  'image',
+  'video',
 ] as const
 export type BillColumn = (typeof BILL_COLUMNS)[number]
 
@@ -48,6 +53,11 @@ export const BILL_HEADS: Record<Language, Record<BillColumn, string>> = {
     not_charged: 'Not charged, balance empty',
     currency: 'Currency',
     receipt: 'Receipt',
+    input: 'Tokens in, of models',
+    cached: 'Of those cached',
+    output: 'Tokens out',
+    image: 'Pictures made',
+    video: 'Seconds of film',
   },
   zh: {
     day: '日期 (UTC)',
@@ -70,6 +80,11 @@ export const BILL_HEADS: Record<Language, Record<BillColumn, string>> = {
     not_charged: '未扣费（余额为空）',
     currency: '币种',
     receipt: '收据',
+    input: '模型输入 token',
+    cached: '其中命中缓存',
+    output: '输出 token',
+    image: '生成的图片',
+    video: '视频秒数',
   },
   ja: {
     day: '日付 (UTC)',
@@ -92,6 +107,11 @@ export const BILL_HEADS: Record<Language, Record<BillColumn, string>> = {
     not_charged: '未請求（残高なし）',
     currency: '通貨',
     receipt: '領収書',
+    input: 'モデルの入力トークン',
+    cached: 'うちキャッシュ',
+    output: '出力トークン',
+    image: '生成した画像',
+    video: '動画の秒数',
   },
   ko: {
     day: '날짜 (UTC)',
@@ -114,5 +134,10 @@ export const BILL_HEADS: Record<Language, Record<BillColumn, string>> = {
     not_charged: '미청구(잔액 없음)',
     currency: '통화',
     receipt: '영수증',
+    input: '모델 입력 토큰',
+    cached: '그중 캐시',
+    output: '출력 토큰',
+    image: '만든 이미지',
+    video: '동영상 초',
   },
 }

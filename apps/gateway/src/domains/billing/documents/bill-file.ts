@@ -17,6 +17,9 @@ interface Deps {
   clock: Clock
 }
 
+/** What calls of models count, beside their main meter; of what is asked, `cached` is a part. */
+const COUNTED = ['input', 'cached', 'output', 'image', 'video'] as const
+
 interface FileRow {
   intervalId: string
   day: string
@@ -36,6 +39,8 @@ interface FileRow {
   cash: string
   credits: string
   waived: string
+  /** What a call of a model counted, by the ends of its meters' names; null for what is no call of one. */
+  counted: Partial<Record<(typeof COUNTED)[number], number>> | null
 }
 
 /**
@@ -90,9 +95,22 @@ async function rowsAfter(
       s.subject_id as "subjectId", s.subject_name as "subjectName", s.label, s.quantity, s.unit,
       s.unit_rate_micro as "unitRate", s.rate_micro as "rateMicro", s.rate_seconds as "rateSeconds",
       extract(epoch from s.begins) * 1000 as "fromMs", extract(epoch from s.ends) * 1000 as "untilMs",
-      s.seconds, s.cash, s.credits, s.waived
-    from (${stretchesOf(snapshot, sql`used`, 'day')}) s order by s.day, s.id`)
+      s.seconds, s.cash, s.credits, s.waived, k.counted
+    from (${stretchesOf(snapshot, sql`used`, 'day')}) s
+    left join lateral (
+      select jsonb_object_agg(substring(m.sku from '[^.]*$'), m.quantity) as counted
+      from usage_meter m where m.interval_id = s.id and s.subject_kind = 'model_call'
+    ) k on true
+    order by s.day, s.id`)
   return rows
+}
+
+/** Tokens that were asked are all of them, those in the cache too, as the log of calls has them. */
+function countedOf({ counted }: FileRow): Record<(typeof COUNTED)[number], string> {
+  const { input = 0, cached = 0, output = 0, image = 0, video = 0 } = counted ?? {}
+  const all = { input: input + cached, cached, output, image, video }
+  const cells = COUNTED.map(name => [name, counted === null ? '' : String(all[name])] as const)
+  return Object.fromEntries(cells) as Record<(typeof COUNTED)[number], string>
 }
 
 function cellsOf(row: FileRow, currency: Currency): string[] {
@@ -118,6 +136,7 @@ function cellsOf(row: FileRow, currency: Currency): string[] {
     not_charged: microDecimal(BigInt(row.waived)),
     currency,
     receipt: transactionId('usage', row.intervalId),
+    ...countedOf(row),
   }
   return BILL_COLUMNS.map(column => cells[column])
 }

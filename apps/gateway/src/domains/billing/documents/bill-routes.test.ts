@@ -271,6 +271,22 @@ test('[R7.5] what is counted is told in its unit: 8 tokens are not 8 million', a
   await db.transaction(tx => fixture.billing.chargeOnce(tx, used))
   const { text } = await download('idle', 'en', '&search=counted')
   expect(text).toContain(',M,0.000008,million_tokens,0.150000,')
+  // All that a call of a model counted stands in its row, not its main meter alone.
+  const call = { kind: 'model_call', id: randomUUID() } as const
+  const parts = { input: 8, cached: 5, output: 21, image: 2 }
+  const counted = Object.entries(parts).map(([part, quantity]) => ({
+    ...{ sku: `model.a/m.1.${part}`, label: part, quantity, rateMicro: 1_000_000n },
+    unit: part === 'image' ? ('image' as const) : ('million_tokens' as const),
+  }))
+  await db.transaction(tx =>
+    fixture.billing.chargeOnce(tx, { ...used, subject: call, name: 'many', meters: counted }),
+  )
+  const many = await download('idle', 'en', '&search=many')
+  const [head = '', row = ''] = many.text.trimEnd().split('\r\n')
+  expect(head).toMatch(/,"?Tokens in, of models"?,Of those cached,Tokens out,Pictures made,Seconds of film$/)
+  expect(row).toMatch(/,13,5,21,2,0$/)
+  const idle = await download('idle', 'en')
+  expect(idle.text).toMatch(/,instance,[^\r]*,,,,,\r\n/)
 })
 
 test('[R7.5] five thousand rows come at once, each of them once', async () => {

@@ -92,7 +92,7 @@ describe('the words of a server', () => {
     for (const piece of ['a.', 'a-', '1,', '/usr/', 'http://', '[:', 'context length 1 ', '1 tokens ']) {
       const before = performance.now()
       told(piece.repeat(200_000))
-      expect(performance.now() - before, piece).toBeLessThan(500)
+      expect(performance.now() - before, piece).toBeLessThan(1_000)
     }
   })
 })

@@ -1,7 +1,7 @@
 import type { OpenAiError } from './openai-errors.ts'
 
 /** Of what a server says, so much is read, and so much passed on: a sentence or two that help whoever asked. */
-const READ_CHARS_MAX = 4_000
+const READ_CHARS_MAX = 2_000
 const MESSAGE_CHARS_MAX = 500
 /** Names of kinds, fields and codes, as the protocol has them. */
 const NAME = /^[\w.[\] -]{1,100}$/

@@ -486,6 +486,11 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       purpose: 'berth pages of model calls',
       ids: parts.ids,
     }),
+    bodySealer: createSealer({
+      keys: [parts.secrets.rootKey],
+      purpose: 'berth bodies of model calls',
+      ids: parts.ids,
+    }),
     owner: parts.gatewayId,
     fileKey: deriveKey(parts.secrets.rootKey, 'berth creation files'),
     countUpload: createRateCounts(base).exact('model picture'),

@@ -47,6 +47,7 @@ import {
 } from '@berth/contract/instances'
 import { listInvoices, setBillingAddress } from '@berth/contract/invoices'
 import { ACTIVATION_RESEND_WAIT_MS } from '@berth/contract/limits'
+import { setModelKeeping } from '@berth/contract/model-keeping'
 import { setNotifications } from '@berth/contract/notifications'
 import { cancelOfferWatch, watchOffer } from '@berth/contract/offer-watches'
 import {
@@ -415,6 +416,7 @@ const SCENES: Scene[] = [
     input: { body: { region_code: 'us-west', instance_id: await instance('running', WITH_PORT) } },
   })),
   scene(unbindPublicIp, async () => ({ customer: owner, input: { params: await boundIp() } })),
+  scene(setModelKeeping, async () => ({ customer: owner, input: { body: { days: 7 } } })),
   scene(setResume, async () => {
     await instance('running')
     return { customer: owner, input: { body: { by_default: true, all: true } } }

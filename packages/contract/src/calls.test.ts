@@ -172,6 +172,7 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
     'bill.add-budget',
     'bill.edit-budget',
     'api_key.edit',
+    'api_key.set-keeping',
     'check_in.take',
     'referral.choose',
     'referral.confirm-paypal',

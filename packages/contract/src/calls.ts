@@ -21,6 +21,7 @@ import { instanceTermCalls } from './instance-terms.ts'
 import { instanceCalls } from './instances.ts'
 import { invoiceCalls } from './invoices.ts'
 import { modelFigureCalls } from './model-figures.ts'
+import { modelKeepingCalls } from './model-keeping.ts'
 import { modelCalls } from './models.ts'
 import { notificationCalls } from './notifications.ts'
 import { offerWatchCalls } from './offer-watches.ts'
@@ -52,6 +53,7 @@ export const calls = [
   ...modelFigureCalls,
   ...sessionLogCalls,
   ...creationCalls,
+  ...modelKeepingCalls,
   ...checkInCalls,
   ...regionCalls,
   ...offerWatchCalls,

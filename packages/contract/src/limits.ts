@@ -371,6 +371,9 @@ export const CREATION_IMAGE_BYTES_MAX = 40_000_000
 /** Pictures that one customer may send in a minute. */
 export const CREATION_PICTURES_PER_MINUTE_MAX = 20
 
+/** Days that what models are asked and answer may be kept. */
+export const MODEL_KEPT_DAYS_MAX = 90
+
 /** S3 keys of one network volume that can be used. */
 export const S3_KEYS_PER_VOLUME_MAX = 20
 

@@ -19,7 +19,7 @@ export type CallSource = (typeof CALL_SOURCES)[number]
 
 const PAGE_DEFAULT = 50
 
-/** A call of a model, as the log of sessions has it (R1.5). What was asked and answered stands nowhere. */
+/** A call of a model, as the log of sessions has it (R1.5). What was asked and answered stands elsewhere, where it is kept. */
 export const loggedCall = z.object({
   id: z.string(),
   model_id: z.string(),
@@ -46,6 +46,8 @@ export const loggedCall = z.object({
   /** Whether tokens are an estimate: whoever answered never said how many they were. */
   estimated: z.boolean(),
   cost_micro: micro,
+  /** Whether what was asked and answered is kept, and can be read by `model.call-body`. */
+  kept: z.boolean(),
 })
 z.globalRegistry.add(loggedCall, { id: 'LoggedCall' })
 export type LoggedCall = z.infer<typeof loggedCall>

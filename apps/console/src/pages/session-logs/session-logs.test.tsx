@@ -27,6 +27,7 @@ const call = (part: Partial<LoggedCall>): LoggedCall => ({
   cached_tokens: 200,
   output_tokens: 340,
   estimated: false,
+  kept: false,
   cost_micro: '2917',
   ...part,
 })

@@ -13,6 +13,7 @@ import { createServerHealth } from './calls/server-health.ts'
 import { createWholeCalls } from './calls/whole-calls.ts'
 import { type CreationsDeps, createCreations } from './creations/creations.ts'
 import { createFigures } from './figures/figures.ts'
+import { createKeeping } from './kept/keeping.ts'
 import { openLogFile } from './session-log/log-file.ts'
 import { createSessionLog, type LogFilter, type SayName } from './session-log/session-log.ts'
 
@@ -20,6 +21,8 @@ const modelOf = wireOf(modelEntity)
 /** What a gateway that was killed has set aside is there again within minutes. */
 const LOST_LOOK_MS = 60_000
 const FIGURES_MS = 60_000
+/** What is kept is deleted within minutes of its day. */
+const PURGE_MS = 300_000
 
 /** The models that customers call, and the keys that they call them by. */
 export type Models = ReturnType<typeof createModels>
@@ -37,6 +40,8 @@ export interface ModelsDeps extends CallBookDeps {
   countUpload: CreationsDeps['countUpload']
   /** How films are waited for: other than usual for tests. */
   filmLimits?: CreationsDeps['limits']
+  /** Seals what is kept of calls. */
+  bodySealer: Sealer
 }
 
 /** What customers are told of the pictures that a model takes. */
@@ -65,8 +70,16 @@ export function createModels(deps: ModelsDeps) {
     log,
     run: figures.measure,
   })
+  const keeping = createKeeping(deps)
+  const purging = createLoop({
+    name: 'models.kept',
+    pauseMs: PURGE_MS,
+    lease: { db, clock, owner },
+    log,
+    run: keeping.purge,
+  })
   const desk = createDesk({ log, book, models })
-  const parts = { log, ids, book, desk, servers, health: createServerHealth(clock) }
+  const parts = { log, ids, book, desk, keeping, servers, health: createServerHealth(clock) }
   const chat = createChat(parts)
   const creations = createCreations({
     ...deps,
@@ -102,6 +115,8 @@ export function createModels(deps: ModelsDeps) {
     list: (): readonly Model[] => listed,
     /** Lets go what was set aside for calls whose gateway has ended. */
     endLost: book.endLost,
+    /** What was asked and answered, of those who have it kept. */
+    keeping,
     /** How fast and how reliably they have answered. */
     figures,
     /** What a customer has called (R1.5), and the same as a file. */
@@ -117,11 +132,13 @@ export function createModels(deps: ModelsDeps) {
       lost.start()
       figuring.start()
       creations.start()
+      purging.start()
     },
     /** Ends the loops, and waits until what has ended is written down. */
     async stop(): Promise<void> {
-      await Promise.all([lost.stop(), figuring.stop(), creations.stop()])
+      await Promise.all([lost.stop(), figuring.stop(), purging.stop(), creations.stop()])
       await desk.settle()
+      await keeping.settle()
     },
   }
 }

@@ -1,5 +1,6 @@
 import { createApiKey, editApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
 import { listModelFigures } from '@berth/contract/model-figures'
+import { getCallBody, getModelKeeping, setModelKeeping } from '@berth/contract/model-keeping'
 import { chat as chatCall, generateImage, listModels } from '@berth/contract/models'
 import { downloadSessionLog, listSessionLog } from '@berth/contract/session-log'
 import type { Say } from '../../platform/config/catalogue-words.ts'
@@ -24,7 +25,8 @@ export function modelsRoutes(
     whole,
     creations,
     desk,
-  }: Pick<Models, 'chat' | 'list' | 'figures' | 'log' | 'whole' | 'creations' | 'desk'>,
+    keeping,
+  }: Pick<Models, 'chat' | 'list' | 'figures' | 'log' | 'whole' | 'creations' | 'desk' | 'keeping'>,
   say: Say,
   tokenRates: TokenRates,
 ): Route[] {
@@ -51,6 +53,12 @@ export function modelsRoutes(
       return consoleAnswer(await whole.images(callerOf(userId), asked, fields))
     }),
     route(listModelFigures, figures.list),
+    route(getModelKeeping, ({ caller }) => keeping.get(caller.userId)),
+    route(setModelKeeping, ({ caller, body }) => keeping.set(caller.userId, body.days)),
+    route(getCallBody, async ({ caller, params }) => {
+      const { question, answer, isCut, deletedAt } = await keeping.read(caller.userId, params.id)
+      return { question, answer, cut: isCut, deleted_at: deletedAt.toISOString() }
+    }),
     route(listSessionLog, ({ caller, query, language }) =>
       log.page(caller.userId, query, english => say(english, language)),
     ),

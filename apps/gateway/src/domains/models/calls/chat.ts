@@ -5,6 +5,8 @@ import type { Logger } from 'pino'
 import type { ModelAnswer, ModelServer } from '../../../drivers/models/port.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
+import type { Keeping } from '../kept/keeping.ts'
+import { keptQuestion, type Recorder } from '../kept/recorder.ts'
 import { createAskServers } from './ask-servers.ts'
 import { fieldError, gather, jsonOf, liftAsked, readAsked, requireShort } from './asked-json.ts'
 import { askedTokens, wordsTokens } from './asked-tokens.ts'
@@ -30,6 +32,7 @@ export interface ChatDeps {
   ids: Pick<Ids, 'secret'>
   book: Pick<CallBook, 'begin'>
   desk: Desk
+  keeping: Pick<Keeping, 'record' | 'keep'>
   servers: ReadonlyMap<string, readonly ModelServer[]>
 }
 
@@ -62,12 +65,29 @@ interface Running extends Opened {
   tellsCost: boolean
   /** Aborts when the customer leaves. */
   signal: AbortSignal
+  /** Writes it along, where that is kept. */
+  recorder: Recorder | null
 }
 
 /** Chats with hosted models (B10). */
 export function createChat(deps: ChatDeps) {
   const { log, book, ids, desk } = deps
-  const { enter, end } = desk
+  const { enter } = desk
+  /** Ends a call, and keeps it once where it is kept. */
+  const end: (running: Running, ...how: Tail<Parameters<Desk['end']>>) => Promise<bigint> = (
+    running,
+    ...how
+  ) => {
+    const { recorder, caller, callId } = running
+    running.recorder = null
+    const ended = desk.end(running, ...how)
+    if (recorder)
+      void ended.then(
+        () => deps.keeping.keep(caller.userId, callId, recorder),
+        () => undefined,
+      )
+    return ended
+  }
   const ask = createAskServers(deps)
   async function whole(running: Running, { body }: ModelAnswer): Promise<ChatReply> {
     let text: Buffer
@@ -79,6 +99,7 @@ export function createChat(deps: ChatDeps) {
       throw new ApiError('model_call_failed', { cause: error })
     }
     const answer = jsonOf(text)
+    running.recorder?.whole(answer)
     const said = readUsage(answer?.usage, running.most)
     const used = said ?? guess(running, null, wordsTokens(answer?.choices))
     const costMicro = await end(running, { status: 'done', used, estimated: said === null }, firstMs)
@@ -90,7 +111,7 @@ export function createChat(deps: ChatDeps) {
    * has left, also where they had not read a byte of it.
    */
   function stream(running: Running, { body }: ModelAnswer, leave: () => void): Readable {
-    const { most, tellsUsage, tellsCost } = running
+    const { most, tellsUsage, tellsCost, recorder } = running
     const seen: Streamed = { status: 'left', used: null, pieces: 0, firstMs: null }
 
     /** Ends the call once, by its last event or by who has left. */
@@ -125,6 +146,7 @@ export function createChat(deps: ChatDeps) {
             const { usage, isUsageAlone, speaks } = lookAt(event)
             if (usage !== null) seen.used = readUsage(usage, most) ?? seen.used
             if (speaks) seen.pieces += 1
+            if (speaks) recorder?.event(event)
             if (tellsCost && isLast(event)) last.push(event)
             else if (!isUsageAlone || tellsUsage) ready.push(event)
           }
@@ -163,7 +185,8 @@ export function createChat(deps: ChatDeps) {
      *   `model_call_failed`, and as {@link CallBook.begin}.
      */
     async chat(caller: ModelCaller, input: ChatInput): Promise<ChatReply> {
-      const { json, texts } = liftAsked(input.text, ids)
+      const lifted = liftAsked(input.text, ids)
+      const { json, texts } = lifted
       const path = input.path ?? 'chat/completions'
       const body = readAsked(json, WORDS_BODIES[path])
       const model = desk.model(body.model, CHAT_KINDS)
@@ -180,6 +203,7 @@ export function createChat(deps: ChatDeps) {
         const startedMs = performance.now()
         const aboutTokens = askedTokens(body, texts) + pictures.tokens.about
         await caller.onAsked?.(Math.min(aboutTokens, most.inputTokens) + most.outputTokens)
+        const recorder = await deps.keeping.record(caller.userId, () => keptQuestion(lifted))
         const callId = await book.begin(caller, model, { most, streamed })
         const tellsUsage = body.stream_options?.include_usage === true
         running = {
@@ -192,6 +216,7 @@ export function createChat(deps: ChatDeps) {
           tellsCost: input.tellsCost ?? false,
           startedMs,
           signal: input.signal,
+          recorder,
         }
         const signal = AbortSignal.any([input.signal, AbortSignal.timeout(CALL_MS_MAX)])
         const reply = await ask(deps.servers.get(model.id) ?? [], {
@@ -227,6 +252,8 @@ export function createChat(deps: ChatDeps) {
     },
   }
 }
+
+type Tail<All extends unknown[]> = All extends [unknown, ...infer Rest] ? Rest : never
 
 const NOTHING: Used = NO_USE
 

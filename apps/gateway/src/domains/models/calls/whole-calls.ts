@@ -4,6 +4,8 @@ import type { ModelRequest, ModelServer } from '../../../drivers/models/port.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
+import type { Keeping } from '../kept/keeping.ts'
+import { keptQuestion } from '../kept/recorder.ts'
 import { createAskServers } from './ask-servers.ts'
 import { gather, jsonOf, liftAsked, readAsked, requireShort } from './asked-json.ts'
 import { wordsTokens } from './asked-tokens.ts'
@@ -12,7 +14,7 @@ import type { ChatReply } from './chat.ts'
 import { CALL_MS_MAX, type Desk } from './desk.ts'
 import { embeddingBody, inputsOf, usageOf } from './embedding-body.ts'
 import { picturesIn, readImageForm, readImages, sentImages } from './image-body.ts'
-import { liftLongTexts } from './long-texts.ts'
+import { type Lifted, liftLongTexts } from './long-texts.ts'
 import type { ServerHealth } from './server-health.ts'
 import { readUsage, type Used, type UsedMost } from './used.ts'
 
@@ -27,6 +29,7 @@ interface WholeCallsDeps {
   ids: Pick<Ids, 'secret'>
   book: Pick<CallBook, 'begin'>
   desk: Desk
+  keeping: Pick<Keeping, 'record' | 'keep'>
   servers: ReadonlyMap<string, readonly ModelServer[]>
 }
 
@@ -72,6 +75,13 @@ export function createWholeCalls(deps: WholeCallsDeps) {
         throw error
       })
       const opened = { caller, model, callId, startedMs }
+      // Of these the question alone: answers are pictures, or numbers that nobody reads.
+      const asked = () => ({
+        json: Buffer.from(JSON.stringify(request.body)),
+        texts: request.texts as Lifted['texts'],
+      })
+      const recorder = await deps.keeping.record(caller.userId, () => keptQuestion(asked()))
+      if (recorder) deps.keeping.keep(caller.userId, callId, recorder)
       let errorCode: NonNullable<CallEnd['errorCode']> = 'not_answered'
       const fail = (hasLeft: boolean) =>
         desk

@@ -90,6 +90,9 @@ const HEADS = {
 type Column = keyof (typeof HEADS)['en']
 const COLUMNS = Object.keys(HEADS.en) as Column[]
 
+/** What was asked and answered is in no file. */
+const NONE_KEPT: ReadonlySet<string> = new Set()
+
 interface LogFileDeps {
   db: Database
   clock: Clock
@@ -113,7 +116,7 @@ export async function openLogFile(
     head: COLUMNS.map(column => HEADS[language][column]),
     first: await pageAfter(null),
     next: pageAfter,
-    cellsOf: row => cellsOf(toLogged(row, catalogue.models, say), currency),
+    cellsOf: row => cellsOf(toLogged(row, { models: catalogue.models, say, kept: NONE_KEPT }), currency),
   })
   return { name: `session-logs-${clock.now().toISOString().slice(0, 10)}.csv`, body }
 }

@@ -9,11 +9,13 @@ import {
   loggedCall,
 } from '@berth/contract/session-log'
 import { and, desc, eq, gte, isNotNull, isNull, lt, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
 import type { Catalogue } from '../../../platform/config/catalogue.ts'
 import type { Database, Queryable } from '../../../platform/database/database.ts'
 import { type Cursors, createCursors } from '../../../platform/http/cursors.ts'
 import { wireOf } from '../../../platform/http/wire.ts'
 import type { Sealer } from '../../../platform/sealer.ts'
+import { keptAmong } from '../kept/keeping.ts'
 import { apiKey, modelCall } from '../tables.ts'
 
 const callOf = wireOf(loggedCall)
@@ -35,6 +37,7 @@ export type SayName = (english: string) => string
 
 export interface SessionLogDeps {
   db: Database
+  clock: Clock
   catalogue: Pick<Catalogue, 'models'>
   /** Seals where pages begin. */
   sealer: Sealer
@@ -87,13 +90,17 @@ function ownCalls(userId: string, { model, key, status, source, from, until }: L
 export const placeOf = ({ call }: LogRow) => ({ startedAt: call.startedAt.toISOString(), id: call.id })
 
 /** A call on the wire. */
-export function toLogged({ call, keyName }: LogRow, models: Catalogue['models'], say: SayName): LoggedCall {
+export function toLogged(
+  { call, keyName }: LogRow,
+  { models, say, kept }: { models: Catalogue['models']; say: SayName; kept: ReadonlySet<string> },
+): LoggedCall {
   const known = models.find(({ id }) => id === call.modelId)
   return callOf({
     ...call,
     modelName: known ? say(known.name) : call.modelId,
     source: call.keyId === null ? 'console' : 'api',
     keyName,
+    kept: kept.has(call.id),
     latencyMs: call.endedAt && Math.max(0, call.endedAt.getTime() - call.startedAt.getTime()),
     firstTokenMs: call.firstByteMs,
   })
@@ -117,7 +124,7 @@ async function readTotals(q: Pick<Queryable, 'select'>, userId: string, filter: 
 }
 
 /** The log of a customer's calls: what was called when by which key, how fast, and what it cost (R1.5). */
-export function createSessionLog({ db, catalogue, sealer, currencyOf }: SessionLogDeps) {
+export function createSessionLog({ db, clock, catalogue, sealer, currencyOf }: SessionLogDeps) {
   const cursors = createCursors(sealer)
 
   return {
@@ -137,8 +144,9 @@ export function createSessionLog({ db, catalogue, sealer, currencyOf }: SessionL
       const shown = rows.slice(0, limit)
       const last = shown.at(-1)
       const next = last && rows.length > limit ? placeOf(last) : null
+      const kept = await keptAmong(db, userId, { ids: shown.map(({ call }) => call.id), now: clock.now() })
       return {
-        items: shown.map(row => toLogged(row, catalogue.models, say)),
+        items: shown.map(row => toLogged(row, { models: catalogue.models, say, kept })),
         next_cursor: next && cursors.seal([next.startedAt, next.id], place),
         totals: cursor === undefined ? await readTotals(db, userId, filter) : null,
         currency: await currencyOf(userId),

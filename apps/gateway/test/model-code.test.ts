@@ -2,9 +2,10 @@ import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { embeddingCode, imageCode } from '@berth/contract/model-call-code'
+import { embeddingCode, imageCode, videoCode } from '@berth/contract/model-call-code'
 import { MODEL_TOOLS, type ModelTool, modelCode } from '@berth/contract/model-code'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { FILM, type FilmServerDouble, startFilmServer } from './film-server.ts'
 import { at, hostedModel } from './hosted-models.ts'
 import { type ModelGateway, startModelGateway } from './model-gateway.ts'
 import { type ModelServerDouble, says } from './model-server.ts'
@@ -21,6 +22,7 @@ const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 let models: ModelGateway
 let gateway: TestGateway
 let server: ModelServerDouble
+let films: FilmServerDouble
 let key: string
 let python: Awaited<ReturnType<typeof pythonWithOpenai>>
 let folder: string
@@ -29,7 +31,9 @@ beforeAll(async () => {
   python = await pythonWithOpenai()
   await mkdir(CACHE, { recursive: true })
   folder = await mkdtemp(join(CACHE, 'code-'))
+  films = await startFilmServer()
   models = await startModelGateway({
+    filmLimits: { lookMs: 40, filmMs: 60_000, fetchMs: 3_000, failuresMax: 2 },
     more: ({ server }) => [
       hostedModel('test/one', { servers: [at(server)] }),
       hostedModel('test/painter', {
@@ -38,6 +42,11 @@ beforeAll(async () => {
         image_input: { count_max: 1, bytes_max: 100_000, types: ['image/png'] },
       }),
       hostedModel('test/vectors', { kind: 'embedding', servers: [at(server)] }),
+      hostedModel('test/filmer', {
+        kind: 'video',
+        image_input: { count_max: 2, bytes_max: 100_000, types: ['image/png'] },
+        servers: [{ ...at(server), url: films.url }],
+      }),
     ],
   })
   ;({ gateway, server } = models)
@@ -45,6 +54,7 @@ beforeAll(async () => {
 }, PYTHON_MS)
 afterAll(async () => {
   await models?.stop()
+  await films?.close()
   await rm(folder, { recursive: true, force: true })
 })
 beforeEach(() => {
@@ -128,6 +138,23 @@ describe.each(MODEL_TOOLS)('[B11] the %s that the console shows', tool => {
     for (const part of [prompt, '<no', 'name="seed"']) expect(form).toContain(part)
     expect(await keptPicture(tool, ran)).toEqual([DOT])
   })
+
+  test.each([false, true])(
+    'has a video made, waits for it and keeps it; after a picture: %s',
+    async hasPicture => {
+      if (tool === 'python' && 'why' in python) return
+      films.asked.length = 0
+      await writeFile(join(folder, 'picture.png'), Buffer.from(DOT, 'base64'))
+      // It goes on to be made: what is asked of it names itself in its own words.
+      const prompt = `"id": "video_0" ${TRICKY}`
+      const told = { prompt, negativePrompt: 'no', size: '256x256', seed: 7, seconds: 2, hasPicture }
+      await runCode(tool, videoCode(tool, { ...facts(), model: 'test/filmer', ...told }))
+      const begun = films.asked.find(({ line }) => line === 'POST /v1/videos')?.body ?? ''
+      expect(begun).toContain(hasPicture ? 'input_reference' : 'quoted')
+      expect((await readFile(join(folder, 'video.mp4'))).equals(FILM)).toBe(true)
+      await rm(join(folder, 'video.mp4'))
+    },
+  )
 
   test('prints the vector of a text', async context => {
     if (tool === 'python' && 'why' in python) context.skip(python.why)

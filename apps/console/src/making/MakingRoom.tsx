@@ -27,10 +27,11 @@ export function MakingRoom({ title, note, onSubmit, settings, foot, begun, child
   const { t } = useTranslation('making')
   const results = useRef<HTMLElement>(null)
   useEffect(() => {
-    if (begun === 0) return
+    const box = results.current
+    if (begun === 0 || box === null) return
     // In two columns it scrolls by itself, in one the page does.
-    results.current?.scrollTo({ top: 0 })
-    results.current?.scrollIntoView({ block: 'start' })
+    box.scrollTop = 0
+    box.scrollIntoView({ block: 'start' })
   }, [begun])
   return (
     <div className={classes.page} data-fills-page data-fills-width>

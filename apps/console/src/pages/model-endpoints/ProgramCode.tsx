@@ -1,4 +1,4 @@
-import { embeddingCode, imageCode } from '@berth/contract/model-call-code'
+import { embeddingCode, imageCode, videoCode } from '@berth/contract/model-call-code'
 import type { ModelTool } from '@berth/contract/model-code'
 import type { Model, ModelKind } from '@berth/contract/models'
 import { useTranslation } from 'react-i18next'
@@ -11,6 +11,8 @@ type CodeOf = (tool: ModelTool, url: string, text: string, model: Model) => stri
 const CODES: Partial<Record<ModelKind, CodeOf>> = {
   image: (tool, url, prompt, { id, sizes }) =>
     imageCode(tool, { url, model: id, prompt, count: 1, size: sizes[0] ?? null }),
+  video: (tool, url, prompt, { id, sizes, video_seconds }) =>
+    videoCode(tool, { url, model: id, prompt, size: sizes[0] ?? null, seconds: video_seconds[0] ?? 1 }),
   embedding: (tool, url, text, { id }) => embeddingCode(tool, { url, model: id, text }),
 }
 
@@ -19,7 +21,7 @@ export function ProgramCode({ model }: { model: Model }) {
   const { t } = useTranslation('models')
   const codeOf = CODES[model.kind]
   if (!codeOf) return null
-  const text = t(model.kind === 'embedding' ? 'one.example.embedding' : 'one.example.image')
+  const text = t(`one.example.${model.kind === 'video' || model.kind === 'embedding' ? model.kind : 'image'}`)
   return (
     <Card title={t('one.code_alone')}>
       <CallCode calls={[{ codeOf: (tool, url) => codeOf(tool, url, text, model) }]} />

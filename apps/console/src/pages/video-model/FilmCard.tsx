@@ -6,11 +6,13 @@ import {
   retryCreation,
   starCreation,
 } from '@berth/contract/creations'
+import { videoCode } from '@berth/contract/model-call-code'
 import { modelMostMicro } from '@berth/contract/model-cost'
 import type { Model } from '@berth/contract/models'
 import { ActionIcon, Button } from '@mantine/core'
 import {
   IconAlertTriangle,
+  IconCode,
   IconDownload,
   IconPlayerStop,
   IconRefresh,
@@ -33,6 +35,7 @@ import { toast } from '../../ui/toast.ts'
 import classes from './FilmCard.module.css'
 import { FilmPlayer } from './FilmPlayer.tsx'
 
+const RunCode = lazyPart(() => import('../../making/RunCode.tsx').then(module => module.RunCode))
 const ConfirmDialog = lazyPart(() =>
   import('../../ui/ConfirmDialog.tsx').then(module => module.ConfirmDialog),
 )
@@ -132,7 +135,7 @@ function Facts({ run, film, currency }: FilmCardProps & { film: CreationItem }) 
 function Ways({ run, film, onReuse }: FilmCardProps & { film: CreationItem }) {
   const { t } = useTranslation('making')
   const format = useFormat()
-  const [asksDelete, setAsksDelete] = useState(false)
+  const [asked, setAsked] = useState<'code' | 'delete' | null>(null)
   const remove = useChange(deleteCreation)
   const star = useChange(starCreation)
   const { file, starred } = film
@@ -172,6 +175,7 @@ function Ways({ run, film, onReuse }: FilmCardProps & { film: CreationItem }) {
                   },
                 ]
               : []),
+            { action: 'code' as const, label: t('run.code'), icon: IconCode, reason: null },
             {
               action: 'delete' as const,
               label: t('run.delete'),
@@ -181,22 +185,29 @@ function Ways({ run, film, onReuse }: FilmCardProps & { film: CreationItem }) {
             },
           ]}
           onAsk={action =>
-            action === 'delete'
-              ? setAsksDelete(true)
-              : void star.send({ params: { id: film.id }, body: { starred: !starred } }).catch(told)
+            action === 'star'
+              ? void star.send({ params: { id: film.id }, body: { starred: !starred } }).catch(told)
+              : setAsked(action)
           }
         />
       </div>
       <p className={classes.second}>{t('films.kept_until', { date: format.date(run.kept_until) })}</p>
       <Suspense>
-        {asksDelete && (
+        {asked === 'code' && (
+          <RunCode
+            codeOf={(tool, url) => videoCode(tool, { url, ...factsOf(run) })}
+            hasPicture={run.image !== null}
+            onClose={() => setAsked(null)}
+          />
+        )}
+        {asked === 'delete' && (
           <ConfirmDialog
             opened
             danger
             title={t('films.delete_title')}
             confirmLabel={t('run.delete')}
             onConfirm={() => remove.send({ params: { id: run.id } })}
-            onClose={() => setAsksDelete(false)}
+            onClose={() => setAsked(null)}
           >
             {t('films.delete_text')}
           </ConfirmDialog>
@@ -213,6 +224,11 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
       <dd>{children}</dd>
     </div>
   )
+}
+
+function factsOf({ model_id, prompt, negative_prompt, size, seed, seconds, image }: Creation) {
+  const words = { model: model_id, prompt, negativePrompt: negative_prompt }
+  return { ...words, size, seed, seconds: seconds ?? 1, hasPicture: image !== null }
 }
 
 /** What a file is and how large: `MP4, 3.8 MB`. */

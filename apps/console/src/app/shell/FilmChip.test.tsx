@@ -1,0 +1,39 @@
+import { getCreation, listCreations } from '@berth/contract/creations'
+import { screen, waitFor } from '@testing-library/react'
+import { expect, test } from 'vitest'
+import { renderInPage } from '../../component-fixture.tsx'
+import { answerCalls, InShell } from '../../gateway-fixture.tsx'
+import { listOf, madeRun, openItem } from '../../making/creation-fixture.ts'
+import { FilmChip } from './FilmChip.tsx'
+
+const RENDERING = madeRun({
+  kind: 'video',
+  items: [openItem({ status: 'rendering', progress: { percent: 62, frame: 75, frames: 121 } })],
+})
+
+async function open(items: Parameters<typeof listOf>[0], counts = {}) {
+  const { sent } = await answerCalls({
+    [listCreations.operation]: () => listOf(items, counts),
+    [getCreation.operation]: () => items[0],
+  })
+  await renderInPage(() => (
+    <InShell>
+      <FilmChip />
+    </InShell>
+  ))
+  return { asked: (operation: string) => sent.filter(one => one.operation === operation) }
+}
+
+test('a video that is under way is said with how far it is, and leads to its page', async () => {
+  await open([RENDERING], { counts: { all: 3, starred: 0, not_made: 0, open: 2 } })
+  const link = await screen.findByRole('link', { name: /^Video, 62% and 1 more$/ })
+  expect(link.getAttribute('href')).toBe('/video-model')
+})
+
+test('where none is under way nothing is said, and nothing is looked at again', async () => {
+  const { asked } = await open([])
+  await waitFor(() => expect(asked(listCreations.operation)).toHaveLength(1))
+  expect(asked(listCreations.operation)[0]?.path).toContain('kind=video&show=open&limit=1')
+  expect(screen.queryByRole('link')).toBeNull()
+  expect(asked(getCreation.operation)).toEqual([])
+})

@@ -36,8 +36,8 @@ function Chip({ listed, others }: { listed: Creation; others: number }) {
         {percent}%
       </span>
       <span className={classes.words}>
-        {t('film.percent', { percent })}
-        {others > 0 && <span className={classes.others}> {t('film.others', { count: others })}</span>}
+        {t('film.percent', { percent })}{' '}
+        {others > 0 && <span className={classes.others}>{t('film.others', { count: others })}</span>}
       </span>
     </Link>
   )

@@ -170,12 +170,16 @@ describe('the catalogue of models', () => {
     expect(page.search()).toBe('?model=qwen%2Fvl')
   })
 
-  test('a model with nothing to be tried with is not offered to be tried', async () => {
-    await open([
+  test('a model is tried where its work is seen; one that only programs use is not offered to be', async () => {
+    const page = await open([
       ...MODELS,
       madeModel({ id: 'sd', name: 'SD', kind: 'image', image_micro: '12000', sizes: ['512x512'] }),
+      madeModel({ id: 'vectors', name: 'Vectors', kind: 'embedding' }),
     ])
-    expect((await rowOf('SD')).queryByRole('button')).toBeNull()
+    expect((await rowOf('Vectors')).queryByRole('button')).toBeNull()
     expect((await rowOf('Qwen VL')).getByRole('button', { name: 'Try Qwen VL' })).toBeTruthy()
+    await userEvent.click((await rowOf('SD')).getByRole('button', { name: 'Try SD' }))
+    await waitFor(() => expect(page.path()).toBe('/image-model'))
+    expect(page.search()).toBe('?model=sd')
   })
 })

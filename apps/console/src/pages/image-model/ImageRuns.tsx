@@ -12,6 +12,7 @@ import { useSession } from '../../app/session/session.ts'
 import { ListBar } from '../../lists/ListBar.tsx'
 import { findText, useFilters } from '../../lists/use-filters.ts'
 import { type Creations, useCreations } from '../../making/creation-queries.ts'
+import { DownloadAll } from '../../making/DownloadAll.tsx'
 import { StartPrompts } from '../../making/StartPrompts.tsx'
 import { Answer } from '../../ui/Answer.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
@@ -58,7 +59,10 @@ function OwnRuns(props: ImageRunsProps) {
           findLabel={t('runs.find')}
           end={
             query.data && (
-              <span className={classes.kept}>{t('runs.kept', { count: query.data.kept_days })}</span>
+              <>
+                <span className={classes.kept}>{t('runs.kept', { count: query.data.kept_days })}</span>
+                <DownloadAll kind="image" />
+              </>
             )
           }
         >

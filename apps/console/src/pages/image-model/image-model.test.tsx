@@ -1,5 +1,6 @@
 import { getBalance } from '@berth/contract/billing'
 import {
+  creationArchive,
   creationOutlook,
   deleteCreation,
   getCreation,
@@ -250,6 +251,16 @@ describe('what was made', () => {
     expect(asked(deleteCreation.operation)).toEqual([])
     await userEvent.click(dialog.getByRole('button', { name: 'Delete' }))
     await waitFor(() => expect(asked(deleteCreation.operation)).toHaveLength(1))
+  })
+
+  test('all of them are saved as one file, for which an address is asked when it is wanted', async () => {
+    const { asked } = await withRun({
+      [creationArchive.operation]: () => ({ url: null, files: 0, bytes: 0 }),
+    })
+    await run()
+    expect(asked(creationArchive.operation)).toEqual([])
+    await userEvent.click(screen.getByRole('button', { name: 'Download all' }))
+    await waitFor(() => expect(asked(creationArchive.operation)[0]?.path).toContain('kind=image'))
   })
 
   test('[B11] its code makes the same by a program', async () => {

@@ -8,6 +8,7 @@ import { useSession } from '../../app/session/session.ts'
 import { ListBar } from '../../lists/ListBar.tsx'
 import { findText, useFilters } from '../../lists/use-filters.ts'
 import { type Creations, isOpenRun, useCreations } from '../../making/creation-queries.ts'
+import { DownloadAll } from '../../making/DownloadAll.tsx'
 import { StartPrompts } from '../../making/StartPrompts.tsx'
 import { Answer } from '../../ui/Answer.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
@@ -97,7 +98,7 @@ function Kept({ data, filters, models, onReuse }: KeptProps) {
                 `, ${t('films.month', { amount: format.exactMoney(month, data.currency) })}`}
             </span>
           </h2>
-          <ListBar filters={filters} findLabel={t('runs.find')} />
+          <ListBar filters={filters} findLabel={t('runs.find')} end={<DownloadAll kind="video" />} />
         </div>
         {over.length === 0 ? (
           <EmptyState

@@ -2,10 +2,11 @@
  * How much the long tests do: little by default, so that `npm test` stays quick, and much where
  * `BERTH_LONG_TESTS` names them, with commas between, or says `all`. `by-turns` makes one of them long, another one
  * each day: for a run at night, since it may take minutes more. A name may say how much, such as `operations:10000`.
+ * With `turns`, as CI has it, a third of those that have a `turn` do so much, and others each day.
  */
 const TRIES = {
   /** Gateways killed with -9, each followed by a start. */
-  kills: { short: 8, long: 50 },
+  kills: { short: 4, turn: 8, long: 50 },
   /**
    * Lives of an instance on an engine of each driver: gateway, helper or machine killed with -9 in its actions. In six each
    * action meets each of them, on demand and paid for in advance.
@@ -14,7 +15,9 @@ const TRIES = {
   /** Random requests. */
   requests: { short: 2_500, long: 40_000 },
   /** Random lives of a wallet. */
-  books: { short: 25, long: 300 },
+  books: { short: 10, turn: 25, long: 300 },
+  /** Random lives of a customer's payments. */
+  payments: { short: 10, turn: 25, long: 300 },
   /** Random lives of customers who are posted together, and of their twins, who are posted one by one. */
   postings: { short: 5, long: 200 },
   /** Operations of two hundred customers on three gateways that are killed. */
@@ -28,7 +31,7 @@ const TRIES = {
   /** Random lives of a network volume. */
   volumes: { short: 20, long: 300 },
   /** Random lives of a customer's image. */
-  images: { short: 12, long: 200 },
+  images: { short: 5, turn: 12, long: 200 },
   /** Random lives of a customer's pictures and films. */
   creations: { short: 6, long: 150 },
   /** Random lives of a pod that may stay stopped. */
@@ -58,6 +61,8 @@ const TRIES = {
 } as const
 
 const DAY_MS = 86_400_000
+/** With `turns`, each has its turn once in so many days. */
+const TURN_DAYS = 3
 
 /**
  * How often a test tries in this run, or how much it makes.
@@ -74,8 +79,9 @@ function longOnes(): Map<string, number> {
     new Map(some.map(name => [name, TRIES[name].long]))
   const wanted = process.env.BERTH_LONG_TESTS ?? ''
   if (wanted === 'all') return longOf(names)
-  if (wanted === 'by-turns')
-    return longOf(names.filter((_, at) => at === Math.floor(Date.now() / DAY_MS) % names.length))
+  const day = Math.floor(Date.now() / DAY_MS)
+  if (wanted === 'by-turns') return longOf(names.filter((_, at) => at === day % names.length))
+  if (wanted === 'turns') return turnsOf(day)
   const chosen = wanted
     .split(',')
     .filter(one => one !== '')
@@ -84,9 +90,17 @@ function longOnes(): Map<string, number> {
       const name = names.find(known => known === word)
       if (!name)
         throw new Error(
-          `BERTH_LONG_TESTS takes ${names.join(', ')}, each with a colon and a number or without, all or by-turns`,
+          `BERTH_LONG_TESTS takes ${names.join(', ')}, each with a colon and a number or without, all, by-turns or turns`,
         )
       return [name, count === undefined ? TRIES[name].long : Number(count)] as const
     })
   return new Map(chosen)
+}
+
+/** What those do whose turn is on a day, counted from any first one. */
+function turnsOf(day: number): Map<string, number> {
+  const turns = Object.entries<{ short: number; turn?: number }>(TRIES).flatMap(([name, { turn }]) =>
+    turn === undefined ? [] : [[name, turn] as const],
+  )
+  return new Map(turns.filter((_, at) => (at + day) % TURN_DAYS === 0))
 }

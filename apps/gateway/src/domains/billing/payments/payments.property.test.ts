@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { eq, sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { triesOf } from '../../../../test/long-runs.ts'
 import {
   type PaymentDriver,
   PaymentUnavailable,
@@ -27,7 +28,7 @@ import { paymentIntent, paymentRefund } from './tables.ts'
  * sent by chance any number of times or never. At the end recovery alone must have found the rest.
  */
 
-const RUNS = 25
+const RUNS = triesOf('payments')
 const CARDS = [
   '4242424242424242',
   '4000000000000002',
@@ -70,24 +71,28 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constantFrom('spend' as const, 'recover' as const, 'time' as const) }),
 )
 
-test('[B2] [B3] each payment ends as its platform holds it, and its money moved once', async () => {
-  const rounds = fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 8 })
-  await fc.assert(
-    fc.asyncProperty(rounds, async rounds => {
-      const userId = await fixture.customer()
-      const run = randomUUID()
-      for (const steps of rounds) {
-        await Promise.all(steps.map(one => carryOut(one, { userId, run })))
-        expect(await fixture.billing.checkBooks()).toEqual([])
-      }
-      // Whatever was looked at lately is due again by then.
-      fixture.clock.advance(3_600)
-      await Promise.all([fixture.billing.recoverTopups(), fixture.replica({}).recoverTopups()])
-      await expectSettled(userId)
-    }),
-    { numRuns: RUNS },
-  )
-}, 180_000)
+test(
+  '[B2] [B3] each payment ends as its platform holds it, and its money moved once',
+  async () => {
+    const rounds = fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 8 })
+    await fc.assert(
+      fc.asyncProperty(rounds, async rounds => {
+        const userId = await fixture.customer()
+        const run = randomUUID()
+        for (const steps of rounds) {
+          await Promise.all(steps.map(one => carryOut(one, { userId, run })))
+          expect(await fixture.billing.checkBooks()).toEqual([])
+        }
+        // Whatever was looked at lately is due again by then.
+        fixture.clock.advance(3_600)
+        await Promise.all([fixture.billing.recoverTopups(), fixture.replica({}).recoverTopups()])
+        await expectSettled(userId)
+      }),
+      { numRuns: RUNS },
+    )
+  },
+  60_000 + RUNS * 5_000,
+)
 
 async function carryOut(one: Step, { userId, run }: { userId: string; run: string }): Promise<void> {
   const { billing, driver, clock } = fixture

@@ -1,0 +1,34 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { triesOf } from './long-runs.ts'
+
+const DAY_MS = 86_400_000
+const WITH_TURNS = ['kills', 'books', 'payments', 'images'] as const
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.useRealTimers()
+})
+
+test('by turns each of the randomised tests does more once in three days, and some do on each', () => {
+  vi.stubEnv('BERTH_LONG_TESTS', '')
+  const short = WITH_TURNS.map(name => triesOf(name))
+  vi.stubEnv('BERTH_LONG_TESTS', 'turns')
+  const days = Array.from({ length: 6 }, (_, day) => {
+    vi.useFakeTimers({ now: Date.UTC(2026, 11, 30) + day * DAY_MS, toFake: ['Date'] })
+    return WITH_TURNS.map((name, at) => triesOf(name) > (short[at] ?? 0))
+  })
+  for (const [at, name] of WITH_TURNS.entries()) {
+    expect(
+      days.map(turns => turns[at]).filter(isTurn => isTurn),
+      name,
+    ).toHaveLength(2)
+  }
+  for (const turns of days) expect(turns).toContain(true)
+})
+
+test('a name that no test has is refused, and so is one of a number that is none', () => {
+  for (const wrong of ['kill', 'kills:0', 'turns,kills']) {
+    vi.stubEnv('BERTH_LONG_TESTS', wrong)
+    expect(() => triesOf('kills'), wrong).toThrow('BERTH_LONG_TESTS takes kills')
+  }
+})

@@ -33,6 +33,11 @@ const UNITS_OF_BOUNDARIES = [
   'instance_traffic_bytes',
   // What a hosted model makes.
   'video_seconds',
+  'median_ms',
+  'stored_bytes',
+  'stored_bytes_max',
+  'creation_file_bytes',
+  'creation_seconds',
   // What an engine and a store tell of images.
   'size_bytes',
   'used_bytes',

@@ -83,7 +83,7 @@ const filmOf = (id: string, status: string, progress: number) => ({
 })
 
 /** Answers with JSON. */
-export function sends(response: ServerResponse, body: object, status = 200): void {
+function sends(response: ServerResponse, body: object, status = 200): void {
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify(body))
 }

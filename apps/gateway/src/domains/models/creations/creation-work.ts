@@ -223,4 +223,3 @@ export function createCreationWork(deps: WorkDeps) {
     },
   }
 }
-export type CreationWork = ReturnType<typeof createCreationWork>

@@ -137,10 +137,10 @@ const IS: Record<Exclude<CreationFilter, 'all'>, () => SQL> = {
 }
 
 /** Runs of a customer, newest first, after one of them. */
-export async function readRuns(
+async function readRuns(
   q: Pick<Queryable, 'select'>,
   userId: string,
-  { kind, show, search }: ListFilter & { keyId?: string },
+  { kind, show, search }: ListFilter,
   after: readonly string[] | null,
   limit: number,
 ) {

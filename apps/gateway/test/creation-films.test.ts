@@ -1,3 +1,4 @@
+import { listMailbox } from '@berth/contract/account'
 import { getBalance } from '@berth/contract/billing'
 import type { Creation } from '@berth/contract/creations'
 import {
@@ -8,6 +9,7 @@ import {
   retryCreation,
   stopCreation,
 } from '@berth/contract/creations'
+import { CREATION_STORED_BYTES_MAX } from '@berth/contract/limits'
 import { listSessionLog } from '@berth/contract/session-log'
 import { and, eq, isNull } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -178,6 +180,55 @@ describe('a film', () => {
       { token: customer.token },
     )
     expect((await ended(id)).items[0]).toMatchObject({ status: 'saved', seed: 7 })
+  })
+
+  test('[B10] by a key is within the key’s limits: its models, and what it may spend', async () => {
+    const spend_limit = { amount: 12, period: 'day' as const }
+    customer = await models.customer(100, { spend_limit, models: ['filmer'] })
+    const videos = customer.client().videos
+    const order = { model: 'filmer', prompt: 'A boat', seconds: '2', size: '256x256' } as never
+    const { id } = await videos.create(order)
+    // A second one may cost more than what is left, whatever the first will have cost.
+    await expect(videos.create(order)).rejects.toMatchObject({ status: 429, code: 'insufficient_quota' })
+    await eventually(async () => expect((await videos.retrieve(id)).status).toBe('completed'))
+    await expect(videos.create({ ...(order as object), model: 'one' } as never)).rejects.toMatchObject({
+      status: 400,
+    })
+  })
+
+  test('is told of by mail where that is wanted, ready or not, without what it shows', async () => {
+    const mails = async () => {
+      const { items } = await gateway.data(listMailbox, {})
+      return items.filter(({ subject }) => /video/i.test(subject))
+    }
+    const before = (await mails()).length
+    await ended((await make()).id)
+    const { id } = await make({ mail: true, prompt: 'A secret boat' })
+    await ended(id)
+    films.plan = { begin: refusesFilm(400, 'no boats') }
+    await ended((await make({ mail: true })).id)
+    const told = await eventually(async () => {
+      const all = await mails()
+      expect(all).toHaveLength(before + 2)
+      return all
+    })
+    const subjects = told.map(({ subject }) => subject).join()
+    expect(subjects).toContain('is ready')
+    expect(subjects).toContain('was not made')
+    expect(JSON.stringify(told)).not.toContain('secret boat')
+    expect(JSON.stringify(told)).toContain('/video-model')
+  })
+
+  test('is refused where the customer keeps as much as may be', async () => {
+    const [item] = (await ended((await make()).id)).items
+    const { db } = gateway.database
+    const file = eq(creationFile.id, item?.file?.id ?? '')
+    await db.update(creationFile).set({ bytes: CREATION_STORED_BYTES_MAX }).where(file)
+    try {
+      expect(await refusal({})).toMatchObject({ code: 'creations_full' })
+    } finally {
+      await db.update(creationFile).set({ bytes: FILM.length }).where(file)
+    }
   })
 
   test('that is deleted goes with its bytes; another’s is the same as none', async () => {

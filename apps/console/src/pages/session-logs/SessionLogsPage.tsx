@@ -1,6 +1,7 @@
 import { downloadSessionLog } from '@berth/contract/session-log'
 import { Button } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
+import { useCallback, useId, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { request } from '../../api/client.ts'
 import { List } from '../../lists/List.tsx'
@@ -10,6 +11,7 @@ import { useCsv } from '../../receipts/use-csv.ts'
 import { Card } from '../../ui/Card.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { PageHeader } from '../../ui/PageHeader.tsx'
+import { CallBody } from './CallBody.tsx'
 import { LogFilters } from './LogFilters.tsx'
 import { useLogColumns } from './log-columns.tsx'
 import { logSearch, queryOfSearch } from './log-search.ts'
@@ -24,7 +26,10 @@ export function Page() {
   const query = queryOfSearch(filters.values)
   const log = useSessionLog(query)
   const { data } = log
-  const columns = useLogColumns(data?.currency ?? 'USD')
+  const [callId, setCallId] = useState<string | null>(null)
+  const openedId = useId()
+  const toggle = useCallback((id: string) => setCallId(opened => (opened === id ? null : id)), [])
+  const columns = useLogColumns(data?.currency ?? 'USD', { callId, openedId, toggle })
   const { busy, save } = useCsv()
   const totals = data?.totals
   return (
@@ -62,6 +67,7 @@ export function Page() {
           rows={data?.items}
           keyOf={row => row.id}
           columns={columns}
+          below={({ id }) => id === callId && <CallBody key={id} id={openedId} callId={id} />}
           skeletonRows={8}
           none={{ title: t('none'), hint: t('none_hint') }}
           noneFound={filters.narrowed && { title: t('none_found'), hint: t('none_found_hint') }}

@@ -1,4 +1,6 @@
 import type { CallStatus, LoggedCall } from '@berth/contract/session-log'
+import { ActionIcon } from '@mantine/core'
+import { IconChevronDown, IconChevronUp } from '@tabler/icons-react'
 import { useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useFormat } from '../../ui/format.ts'
@@ -16,8 +18,20 @@ const LOOKS: Record<CallStatus, StatusLook> = {
 /** Longer times are said in seconds. */
 const MS_SAID_BELOW = 1_000
 
+/** Which call is opened to what it asked and was answered, and how another one is. */
+export interface OpenedCall {
+  /** Null for none. */
+  callId: string | null
+  /** The id of the part of the page that it is opened to. */
+  openedId: string
+  toggle: (callId: string) => void
+}
+
 /** The columns of the log of calls. @param currency What costs are in. */
-export function useLogColumns(currency: string): Column<LoggedCall>[] {
+export function useLogColumns(
+  currency: string,
+  { callId, openedId, toggle }: OpenedCall,
+): Column<LoggedCall>[] {
   const { t } = useTranslation('session-logs')
   const format = useFormat()
   return useMemo(() => {
@@ -116,6 +130,28 @@ export function useLogColumns(currency: string): Column<LoggedCall>[] {
             </span>
           ),
       },
+      {
+        key: 'open',
+        narrow: 'actions',
+        header: '',
+        said: t('body.open'),
+        width: '4.8rem',
+        cell: row => {
+          if (!row.kept) return null
+          const isOpened = row.id === callId
+          return (
+            <ActionIcon
+              color="gray"
+              aria-label={t('body.open_of', { model: row.model_name })}
+              aria-expanded={isOpened}
+              aria-controls={isOpened ? openedId : undefined}
+              onClick={() => toggle(row.id)}
+            >
+              {isOpened ? <IconChevronUp size={16} /> : <IconChevronDown size={16} />}
+            </ActionIcon>
+          )
+        },
+      },
     ]
-  }, [t, format, currency])
+  }, [t, format, currency, callId, openedId, toggle])
 }

@@ -1,4 +1,5 @@
 import { listApiKeys } from '@berth/contract/api-keys'
+import { getCallBody } from '@berth/contract/model-keeping'
 import { listModels } from '@berth/contract/models'
 import { downloadSessionLog, type LoggedCall, listSessionLog } from '@berth/contract/session-log'
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
@@ -62,7 +63,7 @@ test('in a narrow table no two columns of the log stand in the same place', asyn
   await open()
   const row = screen.getByText('laptop').closest('tr') as HTMLTableRowElement
   const places = [...row.cells].map(cell => cell.dataset.narrow).filter(place => place !== 'none')
-  expect(places).toEqual(['under', 'name', 'last', 'end'])
+  expect(places).toEqual(['under', 'name', 'last', 'end', 'actions'])
 })
 
 test('[R1.5] filters stand in the address; list and file are asked for the same', async () => {
@@ -86,6 +87,34 @@ test('[R1.5] filters stand in the address; list and file are asked for the same'
   await waitFor(() => expect(asked(listSessionLog.operation)).toBe(''))
   // An address that was made up narrows nothing.
   expect(logSearch.parse({ key: 'x', status: 'x', from: '2026-02-30' })).toEqual(logSearch.parse({}))
+})
+
+test('[R1.5] a call that is kept is opened in place to what it asked and was answered; others cannot be', async () => {
+  const { sent } = await open({
+    [listSessionLog.operation]: () => ({
+      items: [{ ...DONE, kept: true }, FAILED],
+      next_cursor: null,
+      totals: TOTALS,
+      currency: 'USD',
+    }),
+    [getCallBody.operation]: () => ({
+      question: '{"messages":[{"role":"user","content":"How are you?"}]}',
+      answer: 'Fine.',
+      cut: true,
+      deleted_at: '2026-12-01T00:00:00.000Z',
+    }),
+  })
+  const [button, ...others] = screen.getAllByRole('button', { name: 'What was asked and answered: One' })
+  expect(others).toEqual([])
+  expect(button?.getAttribute('aria-expanded')).toBe('false')
+  act(() => button?.click())
+  const body = await screen.findByRole('region', { name: 'What was asked and answered' })
+  await within(body).findByText('Fine.')
+  expect(within(body).getByText(/"content": "How are you\?"/)).toBeTruthy()
+  expect(within(body).getByText(/^It was longer than is kept\. It is deleted on/)).toBeTruthy()
+  expect(sent.find(({ operation }) => operation === getCallBody.operation)?.path).toContain(DONE.id)
+  act(() => screen.getByRole('button', { name: 'What was asked and answered: One' }).click())
+  await waitFor(() => expect(screen.queryByText('Fine.')).toBeNull())
 })
 
 test('older calls come behind those that are shown', async () => {

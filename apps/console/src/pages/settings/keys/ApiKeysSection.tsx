@@ -19,6 +19,7 @@ import { AddButton } from './AddButton.tsx'
 import classes from './Keys.module.css'
 
 const ModelCode = lazyPart(() => import('./ModelCode.tsx').then(module => module.ModelCode))
+const KeepingCard = lazyPart(() => import('./KeepingCard.tsx').then(module => module.KeepingCard))
 const CreateApiKeyDialog = lazyPart(() =>
   import('./CreateApiKeyDialog.tsx').then(module => module.CreateApiKeyDialog),
 )
@@ -73,6 +74,9 @@ export function ApiKeysSection() {
       </SectionCard>
       <Suspense>
         <ModelCode />
+      </Suspense>
+      <Suspense>
+        <KeepingCard />
       </Suspense>
       <Suspense>
         {making.what && (

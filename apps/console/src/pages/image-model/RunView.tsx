@@ -15,7 +15,7 @@ import { told, useChange } from '../../api/use-change.ts'
 import { lazyPart } from '../../app/lazy-part.ts'
 import { ActionMenu } from '../../lists/ActionMenu.tsx'
 import { isOpenRun, useRunNow } from '../../making/creation-queries.ts'
-import { sizeText } from '../../making/picture-sizes.ts'
+import { pixelsOfSize, sizeText } from '../../making/picture-sizes.ts'
 import { useTook } from '../../making/use-took.ts'
 import { useFormat } from '../../ui/format.ts'
 import { ImageTile } from './ImageTile.tsx'
@@ -96,7 +96,7 @@ export function RunView({ listed, model, currency, onReuse, onStartFrom }: RunVi
           />
         </div>
       </header>
-      <ul className={classes.tiles}>
+      <ul className={classes.tiles} data-wide={isWide(run.size) || undefined}>
         {run.items.map(item => (
           <ImageTile
             key={item.id}
@@ -155,6 +155,14 @@ function RunLine({ run, currency }: { run: Creation; currency: string }) {
       <strong>{t('run.charged', { amount: format.exactMoney(cost_micro, currency) })}</strong>
     </p>
   )
+}
+
+/** From this ratio on fewer of them stand beside each other. */
+const WIDE_FROM = 1.2
+
+function isWide(size: string): boolean {
+  const { width, height } = pixelsOfSize(size)
+  return width / height >= WIDE_FROM
 }
 
 function factsOf({ model_id, prompt, negative_prompt, count, size, seed, image }: Creation) {

@@ -52,7 +52,6 @@ export function FilmThumb({ run, currency, isShown, onShow }: FilmThumbProps) {
         {file
           ? [format.moment(run.created_at), format.exactMoney(run.cost_micro, currency)].join(' · ')
           : t(isStopped ? 'films.stopped' : 'films.not_made')}
-        {isShown && file && `, ${t('films.shown')}`}
       </p>
     </li>
   )

@@ -38,7 +38,7 @@ const draftSchema = z.object({
 /** What was typed and chosen on a page of pictures or films, and not sent. */
 export type MakingDraft = z.infer<typeof draftSchema>
 
-export const EMPTY_DRAFT: MakingDraft = {
+const EMPTY_DRAFT: MakingDraft = {
   ...{ prompt: '', negative_prompt: '', seed: '', size: '', count: 1, seconds: 0 },
   ...{ image: null, last_image: null, mail: false },
 }

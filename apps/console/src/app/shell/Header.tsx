@@ -1,20 +1,23 @@
 import { ActionIcon, Button } from '@mantine/core'
 import { IconGift, IconMenu2, IconSearch } from '@tabler/icons-react'
 import { Link, useLocation } from '@tanstack/react-router'
+import { Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
 import { BrandMark } from '../../ui/Brand.tsx'
+import { lazyPart } from '../lazy-part.ts'
 import { HOME_PATH } from '../session/redirect-target.ts'
 import { useSession } from '../session/session.ts'
 import { wayToSignIn } from '../way-to-sign-in.ts'
 import { AvatarMenu } from './AvatarMenu.tsx'
 import { BalanceChip } from './BalanceChip.tsx'
-import { FilmChip } from './FilmChip.tsx'
 import classes from './Header.module.css'
 import { Keys } from './Keys.tsx'
 import { LanguageChoice } from './LanguageChoice.tsx'
 import type { ShellCommands } from './shell-commands.ts'
 
 const REFER_PATH = '/refer-earn'
+// It says something while a video is made, and then a moment later than the rest.
+const FilmChip = lazyPart(() => import('./FilmChip.tsx').then(module => module.FilmChip))
 const PALETTE_KEYS = ['mod', 'k'] as const
 
 interface HeaderProps {
@@ -55,15 +58,18 @@ export function Header({ brand, docsUrl, commands }: HeaderProps) {
         </span>
       </button>
       <div className={classes.end}>
-        <ReferButton guest={user === null} />
         {user ? (
           <>
-            <FilmChip />
+            <Suspense>
+              <FilmChip />
+            </Suspense>
+            <ReferButton guest={false} />
             <BalanceChip />
             <AvatarMenu user={user} docsUrl={docsUrl} commands={commands} />
           </>
         ) : (
           <>
+            <ReferButton guest />
             <span className={classes.language}>
               <LanguageChoice />
             </span>

@@ -21,6 +21,8 @@ const AT_ONCE = 1
 const AIM_MS = 10_000
 const MEMORY_AIM_MB = 300
 const RATIO_AIM = 0.5
+/** A tick posts no more than so many stretches; an hour that takes more of them than this is never posted. */
+const TICKS_MAX = 20
 /** Half an hour before an hour ends: a look then posts nothing. */
 const BEGAN = new Date('2026-11-20T10:00:00.000Z')
 const LOOKED = new Date('2026-11-20T10:30:00.000Z')
@@ -30,6 +32,8 @@ const BARE_TABLE = `drop table if exists bare_transfer;
 
 const dataDir = mkdtempSync(join(tmpdir(), 'berth-bench-metering-'))
 const log = createLog({ level: 'error', pretty: false })
+/** What Node, its compiler of TypeScript and the tables in memory take; a built gateway's is in `metering-calls.ts`. */
+const startedMb = process.memoryUsage.rss() / 1e6
 const server = await startEmbeddedPostgres({ dataDir, password: randomBytes(16).toString('hex'), log })
 try {
   await migrate(server.url)
@@ -70,7 +74,7 @@ async function measure({ db, pool }: OpenDatabase, subjects: number): Promise<nu
   const memory = process.memoryUsage.rss() / 1e6
   printFigure({
     what: `a tick that looks at ${many} subjects`,
-    ours: `${looked.toFixed(0)} ms, the process at ${memory.toFixed(0)} MB`,
+    ours: `${looked.toFixed(0)} ms, the process at ${memory.toFixed(0)} MB, ${startedMb.toFixed(0)} of it at its start`,
     bare: `${bareLook.toFixed(0)} ms for their sum alone`,
     compared: `ratio ${(looked / bareLook).toFixed(1)}`,
     aim: {
@@ -79,19 +83,28 @@ async function measure({ db, pool }: OpenDatabase, subjects: number): Promise<nu
     },
   })
   now = POSTED
-  const posted = await timeOf(() => postDue(deps))
-  const { rows } = await pool.query<{ entries: string }>(
-    `select count(*) as entries from ledger_transfer where kind = 'usage'`,
-  )
-  const entries = Number(rows[0]?.entries)
+  const ticks: number[] = []
+  let entries = 0
+  while (entries < subjects && ticks.length < TICKS_MAX) {
+    ticks.push(await timeOf(() => postDue(deps)))
+    const { rows } = await pool.query<{ entries: string }>(
+      `select count(*) as entries from ledger_transfer where kind = 'usage'`,
+    )
+    entries = Number(rows[0]?.entries)
+  }
   if (entries !== subjects) throw new Error(`${entries} of ${subjects} subjects were posted`)
+  const posted = ticks.reduce((sum, tick) => sum + tick, 0)
+  const longest = Math.max(...ticks)
   const bare = await timeOf(() => insertBare(pool))
   printFigure({
-    what: `the tick that posts the hour of ${many} subjects`,
-    ours: `${posted.toFixed(0)} ms, ${perSecond(entries, posted)} entries a second`,
+    what: `the hour of ${many} subjects, in ${ticks.length} ticks`,
+    ours: `${posted.toFixed(0)} ms, the longest ${longest.toFixed(0)} ms, ${perSecond(entries, posted)} entries a second`,
     bare: `${bare.toFixed(0)} ms, ${perSecond(entries, bare)} a second`,
     compared: `ratio ${(bare / posted).toFixed(2)}`,
-    aim: { says: `at least ${RATIO_AIM}`, met: bare / posted >= RATIO_AIM },
+    aim: {
+      says: `at least ${RATIO_AIM}, no tick over ${AIM_MS / 1_000} s`,
+      met: bare / posted >= RATIO_AIM && longest < AIM_MS,
+    },
   })
   const problems = await checkBooks(deps)
   if (problems.length > 0) throw new Error(problems.join('\n'))

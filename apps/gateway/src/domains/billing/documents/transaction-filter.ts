@@ -3,7 +3,7 @@ import type { TRANSACTION_STATES, TRANSACTION_TYPES } from '@berth/contract/tran
 import { type SQL, sql } from 'drizzle-orm'
 import { dueSql } from '../meters/unposted.ts'
 import { methodRowId } from '../payments/methods/stored.ts'
-import { containing } from './used.ts'
+import { contains } from './used.ts'
 
 export type TransactionType = (typeof TRANSACTION_TYPES)[number]
 type TransactionState = (typeof TRANSACTION_STATES)[number]
@@ -145,8 +145,7 @@ function finding(type: TransactionType, userId: string, search: string, now: Dat
     return isOfPayment ? sql`id in (${documents(userId, sql`d.id = ${uuid}::uuid`)})` : null
   }
   if (prefix !== undefined) return prefix === PREFIXES[type] ? sql`id = ${uuid}::uuid` : null
-  const pattern = containing(search)
-  const ways = texts.map(text => sql`${text} ilike ${pattern}`)
+  const ways = texts.map(text => contains(text, search))
   if (uuid !== undefined) return anyOf([...ways, sql`id = ${uuid}::uuid`])
   const [, series, position] = INVOICE_NUMBER.exec(search) ?? []
   if (isOfPayment && series !== undefined) {

@@ -168,7 +168,6 @@ export function usedByKind(snapshot: Snapshot, days?: Days): SQL {
 /** A condition on `d`: a name or an id of its stretch has a text in it. */
 function matching(search: string | undefined): SQL {
   if (!search) return sql`true`
-  const pattern = containing(search)
   const columns = [
     sql`i.subject_name`,
     sql`i.subject_id`,
@@ -176,14 +175,19 @@ function matching(search: string | undefined): SQL {
     sql`i.subject_facts ->> 'instance_id'`,
   ]
   return sql`exists (select 1 from usage_interval i where i.id = d.interval_id and (${sql.join(
-    columns.map(column => sql`${column} ilike ${pattern}`),
+    columns.map(column => contains(column, search)),
     sql` or `,
   )}))`
 }
 
-/** The pattern of `ilike` that finds a text anywhere. */
-export function containing(text: string): string {
-  return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
+/**
+ * Whether a column has a text anywhere, in whichever case. What has none, such as an amount, is looked for as it is: the
+ * database puts both into lower case for `ilike`, for each row, which takes six times as long as looking.
+ */
+export function contains(column: SQL, text: string): SQL {
+  const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
+  const hasCase = text.toLowerCase() !== text || text.toUpperCase() !== text
+  return hasCase ? sql`${column} ilike ${pattern}` : sql`${column} like ${pattern}`
 }
 
 /**

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type BillingFixture, createBillingFixture, UNIT } from '../billing-fixture.ts'
 import { ledgerAccount, wallet } from '../ledger/tables.ts'
 import { usageInterval } from './tables.ts'
+import { postDue } from './tick.ts'
 
 /** Goal: a tick looks at everybody, and writes only where it is time (B2, R9.1). */
 
@@ -42,6 +43,32 @@ test('[B2] near its floor a wallet is posted at once, and an empty one waits for
   expect((await fixture.billing.postDue()).exhausted).toEqual([userId])
   expect(await postings(userId)).toBe(2)
   await fixture.close({ userId, instanceId: userId })
+})
+
+test('[R9.1] a tick posts so many stretches for their hour and leaves the rest to the next, but for whoever is near the floor', async () => {
+  const rich = [] as string[]
+  for (let customer = 0; customer < 3; customer++) {
+    const userId = await fixture.customer({ creditCents: 10_000 })
+    rich.push(userId)
+    for (const instanceId of [`${userId}-a`, `${userId}-b`]) await fixture.open({ userId, instanceId })
+  }
+  const poor = await fixture.customer({ creditCents: 100 })
+  await fixture.open({ userId: poor, instanceId: poor })
+  // An hour is all that the poor one can pay.
+  fixture.clock.advance(3_600)
+  const posted = async () => (await Promise.all(rich.map(postings))).filter(times => times === 1).length
+  const tick = () => postDue(fixture, undefined, 2)
+  const { exhausted } = await tick()
+  expect([await posted(), await postings(poor), exhausted]).toEqual([1, 1, [poor]])
+  await tick()
+  expect(await posted()).toBe(2)
+  await tick()
+  await tick()
+  expect(await posted()).toBe(3)
+  for (const userId of rich)
+    for (const instanceId of [`${userId}-a`, `${userId}-b`]) await fixture.close({ userId, instanceId })
+  await fixture.close({ userId: poor, instanceId: poor })
+  expect(await fixture.billing.checkBooks()).toEqual([])
 })
 
 test('[R9.1] a tick finds each customer who has nothing left, however many there are', async () => {

@@ -63,7 +63,13 @@ export const INVOICE_WORDS: Record<Language, InvoiceWords> = {
     page: 'All times are UTC.',
   },
   zh: {
-    titles: { topup: '账单', usage: '账单', refund: '贷项通知单', refund_failed: '账单' },
+    // Not 发票, which is the tax office's own document, and ours is none; the English word says what it is to a bookkeeper.
+    titles: {
+      topup: '账单 / Invoice',
+      usage: '账单 / Invoice',
+      refund: '贷项通知单 / Credit note',
+      refund_failed: '账单 / Invoice',
+    },
     lines: {
       topup: '余额充值',
       refund: '余额充值退款',

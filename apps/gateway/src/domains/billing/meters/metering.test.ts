@@ -169,6 +169,26 @@ test('[B4] a machine uses what is set aside for it, and what is available only a
   expect(await fixture.billing.totals(fixture.db, userId)).toMatchObject(halfUsed)
 })
 
+test('[B2] [B4] a top-up pays nothing of what an empty wallet could not pay before it, posted or not', async () => {
+  for (const isPosted of [false, true]) {
+    const userId = await fixture.customer({ creditCents: 50 })
+    await fixture.open({ userId, instanceId: userId })
+    // An hour costs twice as much as there is.
+    fixture.clock.advance(3_600)
+    if (isPosted) await fixture.billing.postDue()
+    await fixture.billing.topUp(topupRequest(userId))
+    const { cashMicro, creditsMicro } = await fixture.billing.totals(fixture.db, userId)
+    expect({ cashMicro, creditsMicro }, String(isPosted)).toEqual({ cashMicro: 25n * UNIT, creditsMicro: 0n })
+    fixture.clock.advance(1_800)
+    await fixture.close({ userId, instanceId: userId })
+    const { cashMicro: left } = await fixture.billing.totals(fixture.db, userId)
+    expect(left, String(isPosted)).toBe((49n * UNIT) / 2n)
+    const [stretch] = await fixture.db.select().from(usageInterval).where(eq(usageInterval.userId, userId))
+    expect(stretch).toMatchObject({ waivedMicro: UNIT / 2n, creditsMicro: UNIT / 2n, cashMicro: UNIT / 2n })
+  }
+  expect(await fixture.billing.checkBooks()).toEqual([])
+})
+
 test('[B2] what is let go pays for nothing that could not be paid before', async () => {
   userId = await fixture.customer({ creditCents: 100 })
   const other = `i-${randomUUID()}`

@@ -59,4 +59,3 @@ export function createCovered({ clock, billing, instancesThere, keysThere, keysS
     },
   }
 }
-export type Covered = ReturnType<typeof createCovered>

@@ -7,7 +7,7 @@ import { FAULT_STATUSES, outageOf } from './outage.ts'
 import { instance } from './tables.ts'
 
 /** What an outage has come to is credited so often while it lasts. */
-export const OUTAGE_PART_MS = 24 * 3_600_000
+const OUTAGE_PART_MS = 24 * 3_600_000
 const PAGE = 200
 
 /** What the look needs of others. */

@@ -468,7 +468,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     recipient: identity.recipient,
     mail: mailQueue,
     counts: createRateCounts(base),
-    payouts: parts.payouts ?? createByHandPayouts(),
+    payouts: choosePayouts(parts),
     terms: catalogue.referral,
     publicUrl: () => address.url,
     brandName: () => settings.read(address.url).brand.name,
@@ -806,6 +806,14 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await fleet.stop()
     },
   }
+}
+
+/** Real money is paid by itself only where what it was earned by was real: with test cards anybody earns. */
+function choosePayouts({ payouts, payments, log }: GatewayParts): PayoutDriver {
+  const isForTests = payments.some(({ offered, test }) => offered && test)
+  if (!payouts || payouts.test || !isForTests) return payouts ?? createByHandPayouts()
+  log.warn({}, 'no money here is real, so none is paid by PayPal: payouts wait for an operator')
+  return createByHandPayouts()
 }
 
 /** The operator's keys first; the installation's own always opens what was kept before there were any. */

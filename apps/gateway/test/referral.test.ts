@@ -20,6 +20,8 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { userAccount } from '../src/domains/identity/tables.ts'
 import { quarterAt } from '../src/domains/referral/quarters.ts'
+import { referralPayout } from '../src/domains/referral/tables.ts'
+import type { PayoutDriver } from '../src/drivers/payouts/port.ts'
 import { eventually, loginBody, signUpBody } from './identity-bench.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
@@ -258,4 +260,39 @@ describe('[R5.11] the PayPal account', () => {
       envelope: { code: 'recent_sign_in_required' },
     })
   })
+})
+
+test('[R9.7] where no money is real, none is paid by PayPal', async () => {
+  const asked: string[] = []
+  const real: PayoutDriver = {
+    ...{ name: 'paypal', test: false, byHand: false, keyKeptMs: 86_400_000 },
+    pay: async ({ key }) => {
+      asked.push(key)
+      return { batch_id: key }
+    },
+    read: async () => ({ status: 'paid' }),
+  }
+  const demo = await startGateway({ payouts: real })
+  try {
+    const { userId } = await demo.signUp()
+    await demo.database.db.insert(referralPayout).values({
+      ...{
+        id: randomUUID(),
+        userId,
+        quarter: '2026-Q1',
+        email: 'mira@example.org',
+        cents: 100,
+        feeMicro: 0n,
+      },
+      ...{ currency: 'USD', driver: 'paypal', state: 'queued', createdAt: clock.now(), lookAt: new Date(0) },
+    })
+    await demo.gateway.referral.payOut()
+    expect(asked).toEqual([])
+    // An operator may, by hand.
+    const file = await demo.gateway.referral.payouts.export()
+    expect(file?.count).toBe(1)
+    file?.body.destroy()
+  } finally {
+    await demo.stop()
+  }
 })

@@ -34,7 +34,7 @@ export function createLinks({ db, clock, ids, displayNameOf, publicUrl }: Referr
     },
 
     /** Where a code leads friends. */
-    linkOf: (code: string): string => `${publicUrl().replace(/\/$/, '')}/r/${code}`,
+    linkOf: (code: string): string => new URL(`/r/${code}`, publicUrl()).href,
   }
 }
 export type Links = ReturnType<typeof createLinks>

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { and, asc, eq, gt, inArray, isNull, or } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray } from 'drizzle-orm'
 import type { PayoutFailure } from '../../drivers/payouts/port.ts'
 import { CSV_PAGE_ROWS, csvBody, harmless } from '../../platform/csv-file.ts'
 import type { Payout, Payouts } from './payouts.ts'
@@ -62,11 +62,12 @@ export function createPayoutDesk(deps: ReferralDeps, payouts: Payouts) {
       if (again === undefined) {
         await db
           .update(referralPayout)
-          .set({ state: 'sent', batchId, sentAt: clock.now() })
+          .set({ state: 'sent', batchId, sentAt: clock.now(), driver: 'by-hand', lookAt: null })
           .where(
             and(
               eq(referralPayout.state, 'queued'),
-              or(eq(referralPayout.driver, 'by-hand'), isNull(referralPayout.lookAt)),
+              // Where nobody else pays, what was meant for somebody who paid before waits as well.
+              deps.payouts.byHand ? undefined : eq(referralPayout.driver, 'by-hand'),
             ),
           )
       }

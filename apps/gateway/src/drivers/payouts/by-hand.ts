@@ -5,5 +5,12 @@ export function createByHandPayouts(): PayoutDriver {
   const never = async (): Promise<never> => {
     throw new PayoutUnavailable('money is paid by hand here')
   }
-  return { name: 'by-hand', byHand: true, keyKeptMs: Number.POSITIVE_INFINITY, pay: never, read: never }
+  return {
+    name: 'by-hand',
+    test: true,
+    byHand: true,
+    keyKeptMs: Number.POSITIVE_INFINITY,
+    pay: never,
+    read: never,
+  }
 }

@@ -7,6 +7,8 @@ import type { Currency } from '@berth/contract/limits'
 export interface PayoutDriver {
   /** `paypal` or `by-hand`. */
   readonly name: string
+  /** True when no real money moves by itself. */
+  readonly test: boolean
   /** An operator pays, from a file, and says so: the driver is asked nothing. */
   readonly byHand: boolean
   /** So long after the first try the platform pays once for a key; later nobody may ask it again. */

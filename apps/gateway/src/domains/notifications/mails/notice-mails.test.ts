@@ -1,6 +1,6 @@
 import { LANGUAGES } from '@berth/contract/limits'
 import { describe, expect, test } from 'vitest'
-import { REFERRAL_NEWS } from '../../referral/events.ts'
+import { REFERRAL_NEWS, type ReferralNews } from '../../referral/events.ts'
 import { ADDRESS_TEXTS } from './address-mail.ts'
 import { AUTO_TOP_UP_TEXTS } from './auto-top-up-mail.ts'
 import { BALANCE_LOW_TEXTS } from './balance-low-mail.ts'
@@ -29,6 +29,20 @@ import { TOP_UP_RECEIPT_TEXTS } from './top-up-receipt-mail.ts'
 /** A script that only that language’s text is written in. */
 const SCRIPTS = { en: /^Hello,/, zh: /您/, ja: /[ぁ-ん]/, ko: /[가-힣]/ }
 const at = '2026-03-01 12:00 UTC'
+
+/** What each of the mails on referrals says. */
+const QUARTER = { quarter: '2026-Q1', amount: '$25.00' }
+const PAYPAL = { about: 'ada@example.com' }
+const REFERRAL_VALUES: Record<ReferralNews, Record<string, string>> = {
+  earned: { amount: '$5.00', about: 'j…@example.com' },
+  choose: { ...QUARTER, until: at },
+  reminder: { ...QUARTER, until: at },
+  credited: QUARTER,
+  scheduled: { ...QUARTER, ...PAYPAL, fee: '$6.25', until: at },
+  paid: { ...QUARTER, ...PAYPAL, fee: '$6.25' },
+  failed: { ...QUARTER, ...PAYPAL, until: at },
+  paypal_changed: PAYPAL,
+}
 
 const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
   ['new sign-in', NEW_SIGN_IN_TEXTS, { at, address: '203.0.113.7', browser: 'Firefox, Linux' }],
@@ -118,7 +132,7 @@ const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
   ...REFERRAL_NEWS.map((news): [string, NoticeTexts<never>, Record<string, string>] => [
     `referral: ${news}`,
     REFERRAL_TEXTS,
-    { news, quarter: '2026-Q1', amount: '$25.00', fee: '$6.25', until: at, about: 'ada@example.com' },
+    { news, ...REFERRAL_VALUES[news] },
   ]),
   [
     'budget',

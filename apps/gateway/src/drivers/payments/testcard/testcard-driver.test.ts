@@ -301,6 +301,8 @@ test('a card that is kept is charged by its id, once for each key, until it is f
   const kept = await driver.saveMethod(request)
   expect(kept).toEqual({
     method_id: expect.stringMatching(/^pm_/),
+    // The same for whoever pays with the card, and however it was entered.
+    fingerprint: 'mastercard_4444',
     brand: 'Mastercard',
     last4: '4444',
     expiry_month: 12,

@@ -95,3 +95,11 @@ test('a token that ended is replaced, once', async () => {
   )
   await expect(wrong.pay(request())).rejects.toBeInstanceOf(PayoutUnavailable)
 })
+
+test('says whether real money moves: at PayPal, and not at its sandbox or a double', () => {
+  const at = (apiUrl: string) =>
+    createPaypalPayouts({ ...paypal.access, apiUrl }, { clock: { now: () => new Date(nowMs) } })
+  expect(at('https://api-m.paypal.com').test).toBe(false)
+  for (const url of ['https://api-m.sandbox.paypal.com', paypal.access.apiUrl])
+    expect(at(url).test).toBe(true)
+})

@@ -11,6 +11,8 @@ import {
 } from '../port.ts'
 import { createPaypalClient, type PaypalAccess, type PaypalAnswer } from './paypal-client.ts'
 
+/** Where money is real; its sandbox and doubles of it are elsewhere. */
+const REAL_HOST = 'api-m.paypal.com'
 const PAYOUTS = '/v1/payments/payouts'
 const DAY_MS = 86_400_000
 /** PayPal pays once for a `sender_batch_id` that was used in the last 30 days; some days are left for clocks and retries. */
@@ -63,6 +65,7 @@ export function createPaypalPayouts(access: PaypalAccess, deps: { clock: Clock }
   const client = createPaypalClient(access, deps)
   return {
     name: 'paypal',
+    test: new URL(access.apiUrl).hostname !== REAL_HOST,
     byHand: false,
     keyKeptMs: KEY_KEPT_MS,
 

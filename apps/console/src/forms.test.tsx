@@ -444,7 +444,13 @@ const API_KEY: ApiKey = {
   ...(sampleOf(editApiKey.data) as ApiKey),
   name: 'laptop',
   models: null,
-  spend_limit: { amount: 500, period: 'day', stops: true, spent_micro: '1200000', until: '2026-12-01T00:00:00.000Z' },
+  spend_limit: {
+    amount: 500,
+    period: 'day',
+    stops: true,
+    spent_micro: '1200000',
+    until: '2026-12-01T00:00:00.000Z',
+  },
 }
 
 const AUTO_TOPUP: AutoTopup = {

@@ -175,7 +175,15 @@ const NOTICES: [string, NoticeTexts<never>, Record<string, string>][] = [
 ]
 
 /** Values that no mail says as they are: they choose between its words. */
-const CHOOSES_WORDS: ReadonlySet<string> = new Set(['what', 'cause', 'outcome', 'news', 'period', 'stops', 'of'])
+const CHOOSES_WORDS: ReadonlySet<string> = new Set([
+  'what',
+  'cause',
+  'outcome',
+  'news',
+  'period',
+  'stops',
+  'of',
+])
 
 describe.each(NOTICES)('the mail about a %s', (_, texts, values) => {
   const frame = {

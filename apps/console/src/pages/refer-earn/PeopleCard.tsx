@@ -72,7 +72,7 @@ function Narrow({ filters, current }: { filters: Filters<ReferSearch>; current: 
           request(downloadReferralOrders, { query: orderQuery(filters.values) }),
         )
   return (
-    <>
+    <div className={classes.narrow}>
       <ChoiceSelect
         aria-label={t('quarter')}
         value={quarter}
@@ -125,7 +125,7 @@ function Narrow({ filters, current }: { filters: Filters<ReferSearch>; current: 
       >
         <IconDownload size={16} stroke={1.6} />
       </ActionIcon>
-    </>
+    </div>
   )
 }
 

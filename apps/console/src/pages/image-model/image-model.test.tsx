@@ -74,7 +74,8 @@ async function open({ at = '', models = [SD, PLAIN], user, answers = {}, availab
   return { page, prompt, asked: (operation: string) => calls.sent.filter(one => one.operation === operation) }
 }
 
-const made = (asked: (operation: string) => { body: unknown }[]) => asked(makeImages.operation)
+const made = (asked: (operation: string) => { body: unknown; idempotencyKey: string | null }[]) =>
+  asked(makeImages.operation)
 const group = (name: string) => within(screen.getByRole('group', { name }))
 
 describe('asking for pictures', () => {
@@ -128,6 +129,29 @@ describe('asking for pictures', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Make 1 image' }))
     expect(await screen.findByText('refused: insufficient_balance')).toBeTruthy()
     expect((prompt as HTMLTextAreaElement).value).toBe('A harbour')
+  })
+
+  test('[B3] a request that is lost says so; made again it is the same one, and is paid for once', async () => {
+    let isLost = true
+    const { prompt, asked } = await open({
+      answers: {
+        [makeImages.operation]: () => {
+          if (isLost) throw new TypeError('the network is gone')
+          return { id: 'f0000000-0000-4000-8000-0000000000ff' }
+        },
+      },
+    })
+    await userEvent.type(prompt, 'A harbour')
+    await userEvent.click(screen.getByRole('button', { name: 'Make 1 image' }))
+    expect(await screen.findByText(/^Network connection failed/)).toBeTruthy()
+    expect((prompt as HTMLTextAreaElement).value).toBe('A harbour')
+    isLost = false
+    await userEvent.click(screen.getByRole('button', { name: 'Make 1 image' }))
+    await waitFor(() => expect(asked(makeImages.operation)).toHaveLength(2))
+    await waitFor(() => expect(screen.queryByText(/^Network connection failed/)).toBeNull())
+    const [first, second] = made(asked)
+    expect(first?.idempotencyKey).toBeTruthy()
+    expect(second?.idempotencyKey).toBe(first?.idempotencyKey)
   })
 
   test('a balance that is too low says how much is missing, with the way to more', async () => {

@@ -82,6 +82,7 @@ const WHO: Record<string, Audience> = {
   'model.list': 'guest',
   'model.chat': 'verified',
   'model.figures': 'guest',
+  'model.days': 'guest',
   'check_in.get': 'user',
   'check_in.take': 'verified',
   'model.session-log': 'user',

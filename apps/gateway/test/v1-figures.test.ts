@@ -1,8 +1,9 @@
-import { listModelFigures } from '@berth/contract/model-figures'
+import { randomUUID } from 'node:crypto'
+import { listModelDays, listModelFigures } from '@berth/contract/model-figures'
 import type OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { CALLS_MIN } from '../src/domains/models/figures/figures.ts'
-import { modelCall } from '../src/domains/models/tables.ts'
+import { modelCall, modelDay } from '../src/domains/models/tables.ts'
 import { ANSWER_MAX, type ModelGateway, QUESTION, startModelGateway } from './model-gateway.ts'
 import { begins, refuses, says, speaks } from './model-server.ts'
 
@@ -77,4 +78,50 @@ test('[R1.5] what the platform did not answer counts against a model; what was w
   const rows = await models.gateway.database.db.select().from(modelCall)
   expect(rows.filter(({ errorCode }) => errorCode === 'refused')).toHaveLength(10)
   expect(await figuresOf('one')).toMatchObject({ calls: CALLS_MIN, answered_permille: 900 })
+})
+
+test('[R1.5] guests see how a model has answered day by day; a day with few calls was not measured', async () => {
+  const { db } = models.gateway.database
+  await db.delete(modelDay)
+  aheadMs = 0
+  models.server.answer(says('x'))
+  await client.chat.completions.create(QUESTION)
+  const [made] = await db.select().from(modelCall)
+  if (!made) throw new Error('no call was made')
+  const daysAgo = (days: number, part: Partial<typeof made>, count: number) =>
+    db.insert(modelCall).values(
+      Array.from({ length: count }, () => {
+        const at = new Date(Date.now() - days * DAY_MS)
+        return { ...made, id: randomUUID(), startedAt: at, endedAt: at, ...part }
+      }),
+    )
+  await daysAgo(0, {}, CALLS_MIN)
+  await daysAgo(2, {}, 30)
+  await daysAgo(2, { status: 'failed', errorCode: 'not_answered' }, 10)
+  await daysAgo(2, { status: 'failed', errorCode: 'refused' }, 50)
+  await daysAgo(5, {}, CALLS_MIN - 1)
+  await daysAgo(31, {}, 50)
+  const measured = async () => {
+    await models.gateway.gateway.models.days.measure(new AbortController().signal)
+    return await models.gateway.data(listModelDays, { query: { model: 'one' } })
+  }
+  const days = await measured()
+  expect(days).toHaveLength(30)
+  expect(days.at(-1)).toEqual({
+    day: new Date().toISOString().slice(0, 10),
+    answered_permille: 1_000,
+    calls: CALLS_MIN + 1,
+  })
+  expect(days.at(-3)).toMatchObject({ answered_permille: 750, calls: 40 })
+  expect(days.at(-6)).toMatchObject({ answered_permille: null, calls: CALLS_MIN - 1 })
+  expect(days.filter(({ answered_permille }) => answered_permille !== null)).toHaveLength(2)
+  // What was counted stays where its calls are gone, until its month is over.
+  await db.delete(modelCall)
+  expect(await measured()).toEqual(days)
+  aheadMs = 31 * DAY_MS
+  expect((await measured()).every(({ calls }) => calls === 0)).toBe(true)
+  expect(await db.select().from(modelDay)).toEqual([])
+  aheadMs = 0
+  const unknown = await models.gateway.data(listModelDays, { query: { model: 'nothing' } })
+  expect(unknown.every(({ answered_permille }) => answered_permille === null)).toBe(true)
 })

@@ -1,5 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
+import { by } from './fields.ts'
+import { MODEL_ID_CHARS_MAX } from './limits.ts'
 
 /**
  * How a hosted model has answered here, as measured on customers' own calls (R1.5). What was not measured often enough is
@@ -33,4 +35,32 @@ export const listModelFigures = defineCall({
   data: z.array(modelFigures),
 })
 
-export const modelFigureCalls = [listModelFigures] as const
+/** Days whose answers are told. */
+export const MODEL_DAYS = 30
+
+/** How a model has answered on one day. */
+export const modelDay = z.object({
+  /** Of UTC: `2026-11-01`. */
+  day: z.string(),
+  /** As {@link modelFigures} counts them; null: not measured, with fewer than twenty calls. */
+  answered_permille: z.number().int().nullable(),
+  calls: z.number().int(),
+})
+z.globalRegistry.add(modelDay, { id: 'ModelDay' })
+export type ModelDay = z.infer<typeof modelDay>
+
+export const listModelDays = defineCall({
+  operation: 'model.days',
+  method: 'GET',
+  path: '/api/model-verse/figures/days',
+  summary: 'How reliably a hosted model has answered here on each of the last thirty days, the oldest first.',
+  audience: 'guest',
+  timeout: 'fast',
+  retry: true,
+  query: z.object({
+    model: z.string(by('wrong_type')).min(1, by('required')).max(MODEL_ID_CHARS_MAX, by('too_long')),
+  }),
+  data: z.array(modelDay).length(MODEL_DAYS),
+})
+
+export const modelFigureCalls = [listModelFigures, listModelDays] as const

@@ -15,6 +15,7 @@ import { Answer } from '../../ui/Answer.tsx'
 import { CopyText } from '../../ui/CopyText.tsx'
 import { EmptyState } from '../../ui/EmptyState.tsx'
 import { SkeletonRows } from '../../ui/SkeletonRows.tsx'
+import { ModelDays } from './ModelDays.tsx'
 import { ModelFacts } from './ModelFacts.tsx'
 import classes from './OneModel.module.css'
 import { ProgramCode } from './ProgramCode.tsx'
@@ -48,6 +49,7 @@ function Overview({ model }: { model: Model }) {
           {/* Whoever signs in or out begins anew. */}
           <Playground key={user?.id ?? ''} model={model}>
             <ModelFacts model={model} />
+            <ModelDays modelId={model.id} />
           </Playground>
         </Suspense>
       ) : (

@@ -1,4 +1,4 @@
-import { listModelFigures } from '@berth/contract/model-figures'
+import { listModelDays, listModelFigures, MODEL_DAYS, type ModelDay } from '@berth/contract/model-figures'
 import { chat, listModels } from '@berth/contract/models'
 import { screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
@@ -16,7 +16,11 @@ const MODELS = [
 
 async function open(id: string, user: Parameters<typeof answerCalls>[1] = {}) {
   const { sent } = await answerCalls(
-    { [listModels.operation]: () => MODELS, [listModelFigures.operation]: () => [] },
+    {
+      [listModels.operation]: () => MODELS,
+      [listModelFigures.operation]: () => [],
+      [listModelDays.operation]: () => DAYS,
+    },
     user,
   )
   const page = await renderInPage(
@@ -29,6 +33,13 @@ async function open(id: string, user: Parameters<typeof answerCalls>[1] = {}) {
   )
   return { ...page, asked: () => sent.filter(({ operation }) => operation === chat.operation) }
 }
+
+/** The last day was good, the one before bad; of no other there is anything. */
+const DAYS: ModelDay[] = Array.from({ length: MODEL_DAYS }, (_, at) => ({
+  day: `2026-11-${String(at + 1).padStart(2, '0')}`,
+  answered_permille: { 28: 812, 29: 997 }[at] ?? null,
+  calls: { 28: 40, 29: 1_200 }[at] ?? 0,
+}))
 
 const code = () => screen.getByRole('region', { name: 'cURL' })
 
@@ -48,6 +59,16 @@ describe('the page of a model', () => {
       expect(screen.getByText(said)).toBeTruthy()
     expect(screen.getByText('to 4,096 tokens out')).toBeTruthy()
     expect(screen.getAllByText('not measured yet')).toHaveLength(2)
+  })
+
+  test('[R1.5] tells how it has answered on each of thirty days, and of which nothing was measured', async () => {
+    await open(LLAMA.id, { user: null })
+    const list = await screen.findByRole('list', { name: 'Answered, 30 days' })
+    const days = within(list).getAllByRole('listitem')
+    expect(days).toHaveLength(30)
+    expect(days[29]?.textContent).toMatch(/: 99\.7% of 1,200 calls answered$/)
+    expect(days[28]?.dataset.look).toBe('bad')
+    expect(days[0]?.textContent).toMatch(/: not measured$/)
   })
 
   test('[R3.14] has a prompt, what the model is told first, and six parameters with their ranges', async () => {

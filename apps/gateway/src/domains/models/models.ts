@@ -12,6 +12,7 @@ import { createDesk } from './calls/desk.ts'
 import { createServerHealth } from './calls/server-health.ts'
 import { createWholeCalls } from './calls/whole-calls.ts'
 import { type CreationsDeps, createCreations } from './creations/creations.ts'
+import { createDays } from './figures/days.ts'
 import { createFigures } from './figures/figures.ts'
 import { createKeeping } from './kept/keeping.ts'
 import { openLogFile } from './session-log/log-file.ts'
@@ -21,6 +22,7 @@ const modelOf = wireOf(modelEntity)
 /** What a gateway that was killed has set aside is there again within minutes. */
 const LOST_LOOK_MS = 60_000
 const FIGURES_MS = 60_000
+const DAYS_MS = 600_000
 /** What is kept is deleted within minutes of its day. */
 const PURGE_MS = 300_000
 
@@ -69,6 +71,14 @@ export function createModels(deps: ModelsDeps) {
     lease: { db, clock, owner },
     log,
     run: figures.measure,
+  })
+  const days = createDays({ db, clock, models })
+  const counting = createLoop({
+    name: 'models.days',
+    pauseMs: DAYS_MS,
+    lease: { db, clock, owner },
+    log,
+    run: days.measure,
   })
   const keeping = createKeeping(deps)
   const purging = createLoop({
@@ -119,6 +129,8 @@ export function createModels(deps: ModelsDeps) {
     keeping,
     /** How fast and how reliably they have answered. */
     figures,
+    /** How reliably they have answered day by day. */
+    days,
     /** What a customer has called (R1.5), and the same as a file. */
     log: {
       ...createSessionLog({ ...deps, currencyOf }),
@@ -133,10 +145,12 @@ export function createModels(deps: ModelsDeps) {
       figuring.start()
       creations.start()
       purging.start()
+      counting.start()
     },
     /** Ends the loops, and waits until what has ended is written down. */
     async stop(): Promise<void> {
-      await Promise.all([lost.stop(), figuring.stop(), purging.stop(), creations.stop()])
+      const loops = [lost, figuring, purging, counting, creations]
+      await Promise.all(loops.map(loop => loop.stop()))
       await desk.settle()
       await keeping.settle()
     },

@@ -1,5 +1,5 @@
 import { createApiKey, editApiKey, listApiKeys, revokeApiKey } from '@berth/contract/api-keys'
-import { listModelFigures } from '@berth/contract/model-figures'
+import { listModelDays, listModelFigures } from '@berth/contract/model-figures'
 import { getCallBody, getModelKeeping, setModelKeeping } from '@berth/contract/model-keeping'
 import { chat as chatCall, generateImage, listModels } from '@berth/contract/models'
 import { downloadSessionLog, listSessionLog } from '@berth/contract/session-log'
@@ -21,12 +21,13 @@ export function modelsRoutes(
     chat,
     list,
     figures,
+    days,
     log,
     whole,
     creations,
     desk,
     keeping,
-  }: Pick<Models, 'chat' | 'list' | 'figures' | 'log' | 'whole' | 'creations' | 'desk' | 'keeping'>,
+  }: Pick<Models, 'chat' | 'list' | 'figures' | 'days' | 'log' | 'whole' | 'creations' | 'desk' | 'keeping'>,
   say: Say,
   tokenRates: TokenRates,
 ): Route[] {
@@ -53,6 +54,7 @@ export function modelsRoutes(
       return consoleAnswer(await whole.images(callerOf(userId), asked, fields))
     }),
     route(listModelFigures, figures.list),
+    route(listModelDays, ({ query }) => days.list(query.model)),
     route(getModelKeeping, ({ caller }) => keeping.get(caller.userId)),
     route(setModelKeeping, ({ caller, body }) => keeping.set(caller.userId, body.days)),
     route(getCallBody, async ({ caller, params }) => {

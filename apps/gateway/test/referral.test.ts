@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { login, signup } from '@berth/contract/account'
+import { beginProviderSignIn } from '@berth/contract/account-sign-in'
 import { topup } from '@berth/contract/billing'
 import { listCredits } from '@berth/contract/credits'
 import {
@@ -22,7 +23,9 @@ import { userAccount } from '../src/domains/identity/tables.ts'
 import { quarterAt } from '../src/domains/referral/quarters.ts'
 import { referralPayout } from '../src/domains/referral/tables.ts'
 import type { PayoutDriver } from '../src/drivers/payouts/port.ts'
-import { eventually, loginBody, signUpBody } from './identity-bench.ts'
+import { createIdentityProviders } from '../src/drivers/sign-in/create-providers.ts'
+import { eventually, loginBody, names, signUpBody } from './identity-bench.ts'
+import { OIDC_CLIENT, type OidcServer, passService, startOidcServer } from './oidc-server.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
 /**
@@ -31,13 +34,22 @@ import { startGateway, type TestGateway } from './start-gateway.ts'
  */
 
 let gateway: TestGateway
+let oidc: OidcServer
 let mira: Awaited<ReturnType<TestGateway['signUp']>>
 let aheadMs = 0
 const clock = { now: () => new Date(Date.now() + aheadMs) }
 beforeAll(async () => {
-  gateway = await startGateway({ clock })
+  oidc = await startOidcServer()
+  const acme = { type: 'oidc' as const, issuer: oidc.issuer, scopes: 'openid email profile', ...OIDC_CLIENT }
+  gateway = await startGateway({
+    clock,
+    identityProviders: createIdentityProviders([{ ...acme, name: 'acme', display_name: 'Acme' }], { clock }),
+  })
 })
-afterAll(() => gateway.stop())
+afterAll(async () => {
+  await gateway.stop()
+  await oidc.stop()
+})
 beforeEach(async () => {
   mira = await gateway.signUp()
 })
@@ -113,6 +125,24 @@ describe('[R2.11] a link', () => {
     ])
     expect((await gateway.data(listCredits, {}, { token: mira.token })).items).toEqual([])
     expect((await recordsOf()).items).toMatchObject([{ state: 'recharged', order_amount_micro: '9990000' }])
+  })
+
+  test('counts who signs up by it through another service, too', async () => {
+    const { code } = await summaryOf()
+    const body = { ...names, provider: 'acme', method: 'signup' as const }
+    const { url, browserKey, redirectUri } = await gateway.data(beginProviderSignIn, { body })
+    oidc.people.set('noah', { email: 'noah@example.org', email_verified: true, name: 'Noah' })
+    const back = await passService(url, { login: 'noah' })
+    const { code: given = '', state = '', iss } = Object.fromEntries(back.searchParams)
+    const known = { provider: 'acme', code: given, state, browserKey, redirectUri, method: 'signup' as const }
+    const token = await gateway.data(login, {
+      body: { ...names, type: 'token' as const, ...known, ...(iss && { iss }), referralCode: code },
+    })
+    expect(token).not.toBe('')
+    expect((await eventually('the friend', async () => (await recordsOf()).items[0]))?.user_email).toBe(
+      'n…@example.org',
+    )
+    expect((await recordsOf()).items).toMatchObject([{ state: 'not_recharged' }])
   })
 
   test('of whoever signs in from the same browser earns nothing, and says no more than that', async () => {

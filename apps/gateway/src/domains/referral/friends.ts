@@ -133,6 +133,8 @@ export function createFriends(deps: ReferralDeps) {
     /** Forgets what names a person of an account that was deleted; what was earned stays. */
     async forget(tx: Transaction, userId: string): Promise<void> {
       await tx.delete(referralCode).where(eq(referralCode.userId, userId))
+      // Who came by their link is shown to nobody any more.
+      await tx.update(referral).set({ maskedEmail: null }).where(eq(referral.referrerId, userId))
       const [row] = await tx
         .update(referral)
         .set({ maskedEmail: null })

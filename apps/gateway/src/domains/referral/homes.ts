@@ -69,6 +69,7 @@ export async function changeClosed(
   { terms }: Pick<ReferralDeps, 'terms'>,
   { userId, quarter, amountMicro }: { userId: string; quarter: string; amountMicro: bigint },
 ): Promise<void> {
+  if (amountMicro === 0n) return
   const isIt = and(eq(referralSettlement.userId, userId), eq(referralSettlement.quarter, quarter))
   const [row] = await tx.select().from(referralSettlement).where(isIt)
   if (!row || row.state === 'open') return

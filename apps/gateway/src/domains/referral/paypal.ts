@@ -25,7 +25,7 @@ const accountOf = wireOf(paypalAccountSchema)
 type Row = typeof paypalAccount.$inferSelect
 
 /** PayPal accounts of customers: said, confirmed by a mail that goes there, and left alone before money goes there. */
-export function createPaypalAccounts(deps: ReferralDeps, lookAtUser: (userId: string) => Promise<void>) {
+export function createPaypalAccounts(deps: ReferralDeps) {
   const { db, clock, ids, billing } = deps
   const countMails = deps.counts.within('paypal mail')
   const queue = deps.mail.define<{ userId: string; email: string }>('paypal-confirmation', compose)
@@ -108,11 +108,11 @@ export function createPaypalAccounts(deps: ReferralDeps, lookAtUser: (userId: st
      * @throws ApiError `paypal_frozen` {until} while money goes there soon, `paypal_mail_wait` {seconds}.
      */
     async set(userId: string, email: string): Promise<PaypalAccount> {
-      const { account, isNew } = await db.transaction(async tx => {
+      return await db.transaction(async tx => {
         await forCustomer(tx, userId)
         const { currency } = await billing.lockWallet(tx, userId)
         const known = await read(tx, userId)
-        if (known?.email === email) return { account: await shown(tx, known), isNew: false }
+        if (known?.email === email) return await shown(tx, known)
         await requireUnfrozen(tx, userId)
         const now = clock.now()
         const row = {
@@ -128,10 +128,8 @@ export function createPaypalAccounts(deps: ReferralDeps, lookAtUser: (userId: st
           ...{ userId, at: now.toISOString(), news: 'paypal_changed', quarter: null, currency },
           ...{ amountMicro: '0', feeMicro: null, until: null, about: email },
         })
-        return { account: await shown(tx, row), isNew: true }
+        return await shown(tx, row)
       })
-      if (isNew) await lookAtUser(userId)
-      return account
     },
 
     /**

@@ -1,6 +1,5 @@
 import type { Language } from '@berth/contract/limits'
 import type { RewardType } from '@berth/contract/referral'
-import { eq } from 'drizzle-orm'
 import { createLoop } from '../../platform/loop.ts'
 import { disputeWon, paymentDisputed, paymentRefunded, refundFailed, topUpPaid } from '../billing/events.ts'
 import { accountDeleted, accountReferred, accountVerified } from '../identity/events.ts'
@@ -16,7 +15,6 @@ import { quarterAt } from './quarters.ts'
 import type { ReferralDeps } from './referral-deps.ts'
 import { createSettling } from './settle.ts'
 import { createSummaries } from './summary.ts'
-import { referral } from './tables.ts'
 
 const LISTENER = 'referral'
 /** Pause between two rounds: rebates and quarters are reckoned by days, and a payout is due to the hour. */
@@ -38,13 +36,7 @@ export function createReferral(deps: ReferralDeps) {
   const settling = createSettling(deps, friends.look)
   const payouts = createPayouts(deps)
 
-  /** Looks at whoever came by an account's link, and at whose link it came by: they may be one person now. */
-  async function lookAround(userId: string): Promise<void> {
-    const rows = await db.select({ id: referral.id }).from(referral).where(eq(referral.referrerId, userId))
-    for (const { id } of rows) await friends.look(id)
-    await db.transaction(tx => friends.lookAtUser(tx, userId))
-  }
-  const paypal = createPaypalAccounts(deps, lookAround)
+  const paypal = createPaypalAccounts(deps)
   const summaries = createSummaries(deps, { links, paypal })
   const { choose } = createChoices(deps, { settling, paypal })
 

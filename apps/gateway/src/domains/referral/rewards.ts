@@ -31,11 +31,19 @@ export async function bookRewards(
     ...homes,
   })
   const first = reckonFirstTopup({ counts, booked, rewardMicro: terms.rewardMicro, paidMicro, now, ...homes })
-  for (const change of [...first, ...rebates.changes]) await bookChange(tx, deps, friend, change)
+  const sums = new Map<string, bigint>()
+  for (const change of [...first, ...rebates.changes]) {
+    await bookChange(tx, deps, friend, change)
+    sums.set(change.quarter, (sums.get(change.quarter) ?? 0n) + change.amountMicro)
+  }
+  // Each quarter once, by all that changes it: what is carried over by a part of that could not be changed by the rest.
+  for (const [quarter, amountMicro] of sums) {
+    await changeClosed(tx, deps, { userId: referrerId, quarter, amountMicro })
+  }
   return { rebateParts: rebates.rebateParts, cashSeenMicro }
 }
 
-/** Books a change: its row, its entry of the ledger, and what a closed quarter that it belongs to comes to. */
+/** Books a change: its row, and its entry of the ledger. */
 async function bookChange(
   tx: Transaction,
   deps: Deps,
@@ -67,5 +75,4 @@ async function bookChange(
   else await tx.insert(referralReward).values(next)
   if (amountMicro === 0n) return
   await deps.billing.earnings.book(tx, { key: `${row.id}:${entries}`, userId, rewardId: row.id, amountMicro })
-  await changeClosed(tx, deps, { userId, quarter, amountMicro })
 }

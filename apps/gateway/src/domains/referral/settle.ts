@@ -186,7 +186,11 @@ export function createSettling(deps: ReferralDeps, look: (referralId: string) =>
     const now = clock.now()
     const remindBy = new Date(now.getTime() + 8 * DAY_MS)
     const rows = await db
-      .select({ userId: referralSettlement.userId, quarter: referralSettlement.quarter })
+      .select({
+        userId: referralSettlement.userId,
+        quarter: referralSettlement.quarter,
+        state: referralSettlement.state,
+      })
       .from(referralSettlement)
       .where(
         or(
@@ -201,9 +205,14 @@ export function createSettling(deps: ReferralDeps, look: (referralId: string) =>
         ),
       )
       .orderBy(asc(referralSettlement.chooseUntil))
-    for (const { userId, quarter } of rows) {
+    for (const { userId, quarter, state } of rows) {
       if (signal?.aborted) return
-      await each(() => step(userId, quarter), { userId, quarter })
+      const run = async () => {
+        // Before money leaves: the account that it goes to may be a friend's by now.
+        if (state === 'to_be_paid') await lookAtFriendsOf(userId)
+        await step(userId, quarter)
+      }
+      await each(run, { userId, quarter })
     }
   }
 

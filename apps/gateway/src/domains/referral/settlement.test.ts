@@ -253,6 +253,19 @@ describe('a quarter that has ended', () => {
     expect(await fixture.billing.checkBooks()).toEqual([])
   })
 
+  test('nothing is paid to an account that is a friend’s, though nobody saw it when it was earned', async () => {
+    await earn(4)
+    const [friend = ''] = [...fixture.contacts.keys()].slice(-1)
+    await confirmPaypal()
+    await fixture.referral.choose(mira, q(1), 'cash')
+    await fixture.passTo(`${year}-04-01T06:00:00Z`)
+    fixture.contacts.set(friend, { email: paypal(), isVerified: true })
+    await fixture.passTo(`${year}-04-05T00:00:00Z`)
+    expect(await quarter(q(1))).toMatchObject({ state: 'carried_over', amount_micro: '0' })
+    expect(await fixture.db.$count(referralPayout, eq(referralPayout.userId, mira))).toBe(0)
+    expect(await fixture.billing.checkBooks()).toEqual([])
+  })
+
   test("nobody chooses another customer's quarter, nor one that is not there", async () => {
     await earn(4)
     await fixture.passTo(`${year}-04-02T00:00:00Z`)

@@ -19,6 +19,37 @@ describe('the shipped catalogue', () => {
   })
 })
 
+describe('[R9.7] what referring earns', () => {
+  const withReferral = (text: string) => source.replace(/^referral:\n(?: .*\n)+/m, text)
+  const SEED = {
+    ...{ rewardMicro: 5_000_000n, friendRewardMicro: 5_000_000n, firstTopupMicro: 10_000_000n },
+    ...{ rebateHundredths: 500, thresholdMicro: 20_000_000n, cashFeeHundredths: 2_000 },
+    ...{ choiceDays: 30, paypalFrozenHours: 72 },
+  }
+
+  test("is the seed's, in the catalogue that ships and in one that says nothing of it", () => {
+    expect(loadCatalogue(SHIPPED).referral).toEqual(SEED)
+    expect(parseCatalogue(withReferral(''), 'catalogue.yaml').referral).toEqual(SEED)
+  })
+
+  test('is what the catalogue says, part by part', () => {
+    const said = withReferral('referral:\n  rebate_percent: 2.55\n  threshold: "50.00"\n')
+    expect(parseCatalogue(said, 'catalogue.yaml').referral).toEqual({
+      ...{ ...SEED, rebateHundredths: 255, thresholdMicro: 50_000_000n },
+    })
+  })
+
+  test.each([
+    ['  reward: "0.005"\n', 'whole cents'],
+    ['  rebate_percent: 0.001\n', 'two decimals'],
+    ['  rebate_percent: 101\n', 'rebate_percent'],
+    ['  choice_days: 0\n', 'choice_days'],
+    ['  reword: "5.00"\n', 'reword'],
+  ])('is refused where it makes no sense: %s', (line, said) => {
+    expect(messageOf(withReferral(`referral:\n${line}`))).toContain(said)
+  })
+})
+
 describe('texts in several languages', () => {
   test('[R1.9] a text may be one for all languages, or a map; what is not translated stays English', () => {
     const { words, regions } = parseCatalogue(source, 'catalogue.yaml')

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { clearSessionCookies, readCurrency, writeSessionCookies } from './session-storage.ts'
+import { clearSessionCookies, readCurrency, readDeviceMark, writeSessionCookies } from './session-storage.ts'
 
 const CUSTOMER = { id: '0195-the-id', email: 'ada+x@example.com' }
 
@@ -28,6 +28,17 @@ test('[R9.3] the currency is euros where the device says so, and dollars else', 
     localStorage.setItem('berth.currency', kept)
     expect(readCurrency()).toBe(currency)
   }
+  localStorage.clear()
+})
+
+test('a browser marks itself once, by chance, and anew where what it kept is no mark', () => {
+  const mark = readDeviceMark()
+  expect(mark).toMatch(/^[0-9a-f]{32}$/)
+  expect(readDeviceMark()).toBe(mark)
+  localStorage.setItem('berth.device', 'no mark')
+  expect(readDeviceMark()).not.toBe('no mark')
+  localStorage.clear()
+  expect(readDeviceMark()).not.toBe(mark)
   localStorage.clear()
 })
 

@@ -144,4 +144,3 @@ export function createFriends(deps: ReferralDeps) {
     },
   }
 }
-export type Friends = ReturnType<typeof createFriends>

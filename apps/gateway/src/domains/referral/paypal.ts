@@ -14,10 +14,10 @@ import { DAY_MS, HOUR_MS } from './settlement-plan.ts'
 import { paypalAccount, referralSettlement } from './tables.ts'
 
 /** How long a link counts. */
-export const LINK_HOURS = 48
+const LINK_HOURS = 48
 const TOKEN_BYTES = 24
 /** Between two mails that a customer asks for. */
-export const MAIL_WAIT_MS = 60_000
+const MAIL_WAIT_MS = 60_000
 /** Mails of one account, and mails to one address, in a day: nobody fills somebody else's mailbox. */
 const MAILS_PER_DAY_MAX = 6
 

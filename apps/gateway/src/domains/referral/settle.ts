@@ -11,7 +11,7 @@ import { paypalAccount, referral, referralReward, referralSettlement } from './t
 /**
  * A quarter is closed so long after its end: by then its last hour is posted. What is known later counts in the next one.
  */
-export const CLOSE_AFTER_MS = 6 * HOUR_MS
+const CLOSE_AFTER_MS = 6 * HOUR_MS
 /** One that is closed much later than that, because no gateway was there, leaves as much time to choose. */
 const CLOSED_LATE_MS = DAY_MS
 /** Friends, and quarters, that are read at once. */

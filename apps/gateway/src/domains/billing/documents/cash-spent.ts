@@ -37,7 +37,7 @@ export async function readSpentDays(q: Pick<Queryable, 'select'>, userId: string
 }
 
 /** Takes what is owed off the last days that have cash. */
-export function withoutOwed(days: readonly SpentDay[], owedMicro: bigint): SpentDay[] {
+function withoutOwed(days: readonly SpentDay[], owedMicro: bigint): SpentDay[] {
   let leftMicro = owedMicro
   return days
     .toReversed()

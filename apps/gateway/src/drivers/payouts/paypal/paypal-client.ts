@@ -94,7 +94,6 @@ export function createPaypalClient(access: PaypalAccess, { clock }: { clock: Clo
     },
   }
 }
-export type PaypalClient = ReturnType<typeof createPaypalClient>
 
 async function readBounded(response: Response): Promise<string> {
   const chunks: Uint8Array[] = []

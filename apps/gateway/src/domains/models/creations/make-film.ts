@@ -11,6 +11,7 @@ import {
 } from '../../../drivers/models/port.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { ServerHealth } from '../calls/server-health.ts'
+import { cleaned } from '../v1/upstream-refusal.ts'
 import { filmTypeOf } from './file-types.ts'
 import { NotMade } from './items.ts'
 import { type ComeFile, FileTooLarge, type KeptFiles } from './kept-files.ts'
@@ -124,7 +125,7 @@ export function createFilmMaker(deps: FilmDeps) {
           if (seen.status === 'failed') {
             throw seen.reason === null
               ? new NotMade('model_call_failed')
-              : new NotMade('model_refused', { reason: seen.reason })
+              : new NotMade('model_refused', { reason: cleaned(seen.reason) })
           }
         } catch (error) {
           signal.throwIfAborted()
@@ -185,5 +186,5 @@ function failureOf(error: unknown): NotMade {
     error.status >= SERVER_TROUBLE || OPERATORS_FAULT.includes(error.status) || error.reason === ''
   return isOurs
     ? new NotMade('model_call_failed', { cause: error })
-    : new NotMade('model_refused', { reason: error.reason })
+    : new NotMade('model_refused', { reason: cleaned(error.reason) })
 }

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { getBalance } from '@berth/contract/billing'
 import { deployInstance, listInstances } from '@berth/contract/instances'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createMailDesk } from '../src/drivers/mail/mail-desk.ts'
 import { createOperatorFixture } from '../src/operator/type-commands-fixture.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { systemIds } from '../src/platform/ids.ts'
@@ -23,7 +24,12 @@ beforeAll(async () => {
   const { operators } = gateway.gateway.audit
   operator = createOperatorFixture({
     ...{ clock: systemClock, ids: systemIds },
-    installation: { ...gateway.gateway, keys: kept },
+    installation: {
+      ...gateway.gateway,
+      keys: kept,
+      mails: createMailDesk({ db: gateway.database.db }),
+    },
+    config: { publicUrl: null },
     operators: { begin: entry => operators.begin({ ...entry, who: 'ops@host' }) },
   })
 })

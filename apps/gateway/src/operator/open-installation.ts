@@ -1,4 +1,5 @@
 import { composeGateway } from '../compose.ts'
+import { createMailDesk } from '../drivers/mail/mail-desk.ts'
 import { gatewayParts, readCatalogue } from '../gateway-parts.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Config } from '../platform/config/config.ts'
@@ -33,9 +34,15 @@ export async function openInstallation(
     })
     await gateway.openJobs()
     return {
-      operated: { ...gateway, keys: createInstallationSecrets({ ...base, config, folder, database }) },
+      operated: {
+        ...gateway,
+        keys: createInstallationSecrets({ ...base, config, folder, database }),
+        mails: createMailDesk({ db: database.db }),
+      },
       async close() {
         await gateway.audit.stop()
+        // What breaks from here on breaks because it ends.
+        log.level = 'silent'
         await database.close()
       },
     }

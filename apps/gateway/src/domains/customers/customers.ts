@@ -1,5 +1,6 @@
 import { and, eq, isNotNull, isNull, lte, type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { notify } from '../../platform/database/open-database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { customer } from './tables.ts'
 
@@ -18,6 +19,9 @@ export async function forCustomer(tx: Transaction, userId: string): Promise<void
   if (!open) throw new ApiError('login_expired')
   if (open.suspendedAt !== null) throw new ApiError('account_suspended')
 }
+
+/** Told when a customer is kept out or let in again; the payload is their id. */
+export const CUSTOMER_CHANNEL = 'customer'
 
 /** How the operator keeps a customer out. */
 export interface Suspension {
@@ -53,6 +57,7 @@ export async function suspendCustomer(
     .where(and(eq(customer.id, input.userId), isNull(customer.closedAt)))
     .returning({ id: customer.id })
   if (changed.length === 0) throw new ApiError('login_expired')
+  await notify(tx, CUSTOMER_CHANNEL, input.userId)
 }
 
 /** Lets a customer in again. What was stopped stays stopped. @returns Whether anybody kept them out. */
@@ -62,6 +67,7 @@ export async function readmitCustomer(tx: Transaction, userId: string): Promise<
     .set({ suspendedAt: null, suspendedReason: null, machinesUntil: null })
     .where(and(eq(customer.id, userId), isNotNull(customer.suspendedAt)))
     .returning({ id: customer.id })
+  await notify(tx, CUSTOMER_CHANNEL, userId)
   return changed.length > 0
 }
 

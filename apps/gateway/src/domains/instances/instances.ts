@@ -24,6 +24,7 @@ import { createDeletionTransitions } from './deletion/deletion-transitions.ts'
 import { createUnpaidLook } from './deletion/unpaid.ts'
 import { type Load, noteLoad, noteUsed } from './idle.ts'
 import * as images from './images-of.ts'
+import { createInstanceDesk } from './instance-desk.ts'
 import * as networkVolumes from './network-volume/actions.ts'
 import { type LackedPort, noteNoPort } from './no-port.ts'
 import { checkStock } from './offer/check-stock.ts'
@@ -114,6 +115,8 @@ export function createInstances(deps: InstancesDeps) {
 
   return {
     reconciler,
+    /** What operators see of all instances. */
+    desk: createInstanceDesk(deps),
     countLive,
     eventsBetween: reads.eventsBetween,
     /** Whether some pod of a customer is on that is deleted when it stays stopped (R9.6). */

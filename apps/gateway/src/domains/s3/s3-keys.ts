@@ -16,7 +16,7 @@ import { ApiError } from '../../platform/http/api-error.ts'
 import { wireOf } from '../../platform/http/wire.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Sealer } from '../../platform/sealer.ts'
-import { forCustomer } from '../customers/customers.ts'
+import { forCustomer, isOpen } from '../customers/customers.ts'
 import { accountDeleted } from '../identity/events.ts'
 import type { Volumes } from '../volumes/volumes.ts'
 import { s3Key } from './tables.ts'
@@ -155,7 +155,7 @@ export function createS3Keys({ db, clock, ids, sealer, volumes, events }: S3Keys
       const [row] = await db
         .select()
         .from(s3Key)
-        .where(and(eq(s3Key.accessKeyId, accessKeyId), lives(clock.now())))
+        .where(and(eq(s3Key.accessKeyId, accessKeyId), lives(clock.now()), isOpen(s3Key.userId)))
       if (!row) return null
       const secret = sealer.open({ box: row.secret, keyId: row.keyId }, [
         accessKeyId,

@@ -6,6 +6,7 @@ import { lackOf, offered } from '../../drivers/compute/port/part.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import type { Gateways } from '../../platform/gateways/gateways.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import { CUSTOMER_CHANNEL } from '../customers/customers.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { VOLUME_CHANNEL, type Volumes } from '../volumes/volumes.ts'
 import type { KnownKey } from './gateway-side.ts'
@@ -181,7 +182,7 @@ export function createS3(deps: S3Deps) {
       const { listen } = deps
       const changed = () => beside.forgetKeys()
       const stops = await Promise.all(
-        [S3_KEY_CHANNEL, VOLUME_CHANNEL].map(channel => listen(channel, changed, changed)),
+        [S3_KEY_CHANNEL, VOLUME_CHANNEL, CUSTOMER_CHANNEL].map(channel => listen(channel, changed, changed)),
       )
       return () => {
         for (const stop of stops) stop()

@@ -40,6 +40,8 @@ export interface Config {
   readonly imageStore: ImageStoreChoice
   readonly databaseUrl: string | null
   readonly masterKey: string | null
+  /** What the data folder's key is sealed under in backups. */
+  readonly backupPassphrase: string | null
   readonly formerMasterKeys: readonly string[]
   readonly credentialsKey: string | null
   readonly formerCredentialsKeys: readonly string[]
@@ -155,6 +157,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     imageStore: imageStoreOf(values),
     databaseUrl: values.DATABASE_URL,
     masterKey: values.BERTH_MASTER_KEY,
+    backupPassphrase: values.BERTH_BACKUP_PASSPHRASE,
     formerMasterKeys: values.BERTH_MASTER_KEY_FORMER,
     credentialsKey: values.BERTH_CREDENTIALS_KEY,
     formerCredentialsKeys: values.BERTH_CREDENTIALS_KEY_FORMER,

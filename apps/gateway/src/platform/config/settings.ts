@@ -238,7 +238,7 @@ export const SETTINGS = {
     about:
       'Folder for the embedded PostgreSQL, the key of its secrets and machines of the sandbox. Relative to the ' +
       'project. One gateway at a time uses it; one with DATABASE_URL and BERTH_MASTER_KEY keeps nothing in it but ' +
-      'machines. Back it up as a whole, with the gateway stopped.',
+      'machines. Back it up with `npm run operator -- backup`.',
   }),
   BERTH_SANDBOX_DIR: setting(optional(z.string().min(1)), {
     default: '',
@@ -283,6 +283,14 @@ export const SETTINGS = {
       'Keys that were used before. To change the key, name the former one here and the new one above: the next start ' +
       'encrypts everything again, the log says so, and the former key can be left out. A key in the data folder need ' +
       'not be named.',
+    secret: true,
+  }),
+  BERTH_BACKUP_PASSPHRASE: setting(optional(z.string().min(12)), {
+    default: '',
+    takes: '12 characters or more',
+    about:
+      'Passphrase that the data folder’s key is sealed under in backups, for `npm run operator -- backup`. Needed there ' +
+      'where BERTH_MASTER_KEY is empty: a database is of no use without its key. Keep it apart from the backups.',
     secret: true,
   }),
   BERTH_CREDENTIALS_KEY: setting(optional(z.string().regex(KEY_256)), {

@@ -74,6 +74,17 @@ export function openFolderSecrets(dataDir: string, { make }: { make: boolean }):
   }
 }
 
+/**
+ * Puts a key of before into a data folder, as a restore does; the password of its database stays, or is made.
+ * @param masterKey 32 bytes.
+ */
+export function putFolderKey(dataDir: string, masterKey: Uint8Array): void {
+  makePrivateFolder(dataDir)
+  const file = join(dataDir, FILE_NAME)
+  const values = readSecrets(file) ?? create(file)
+  replace(file, { ...values, master_key: Buffer.from(masterKey).toString('base64url') })
+}
+
 function keyOf(text = ''): Uint8Array {
   return new Uint8Array(Buffer.from(text, 'base64url'))
 }

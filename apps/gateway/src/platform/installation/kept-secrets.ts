@@ -31,6 +31,8 @@ interface KnownKeys {
 const CHANNEL = 'token_keys'
 /** Any number that nobody else locks: gateways that start together make one set of secrets. */
 const LOCK_ID = 7_366_214_906
+/** What its sealer is for. */
+export const KEPT_SECRETS_PURPOSE = 'berth installation secrets'
 const SEED_BYTES = 32
 /** A token lasts as long as the console's cookies; its key is believed a day longer. */
 const REPLACED_KEPT_MS = COOKIE_MAX_AGE_S * 1_000 + 24 * 3_600_000
@@ -54,7 +56,7 @@ export type KeptSecrets = ReturnType<typeof createKeptSecrets>
 
 /** The installation's secrets as the database keeps them, sealed. */
 export function createKeptSecrets({ db, clock, ids, log, masterKeys }: KeptSecretsDeps) {
-  const sealer = createSealer({ keys: masterKeys, purpose: 'berth installation secrets', ids })
+  const sealer = createSealer({ keys: masterKeys, purpose: KEPT_SECRETS_PURPOSE, ids })
 
   /**
    * Reads what is kept, or makes it.

@@ -3,9 +3,10 @@ import type { Config } from '../config/config.ts'
 import type { OpenDatabase } from '../database/open-database.ts'
 import type { Ids } from '../ids.ts'
 import type { Logger } from '../log.ts'
+import { createSealer } from '../sealer.ts'
 import type { Secrets } from '../secrets.ts'
 import { type FolderSecrets, openFolderSecrets } from './folder-secrets.ts'
-import { createKeptSecrets } from './kept-secrets.ts'
+import { createKeptSecrets, KEPT_SECRETS_PURPOSE } from './kept-secrets.ts'
 
 type KeySettings = Pick<Config, 'databaseUrl' | 'dataDir' | 'masterKey' | 'formerMasterKeys'>
 
@@ -29,6 +30,25 @@ interface SecretsDeps {
   clock: Clock
   ids: Pick<Ids, 'secret'>
   log: Pick<Logger, 'info' | 'warn'>
+}
+
+/**
+ * Whether what a database keeps under those keys opens with the operator's keys, or with one of a data folder.
+ * @param keyIds Names of the keys. @param folderKey The folder's; null where there is none.
+ */
+export function opensKept(
+  { masterKey, formerMasterKeys }: KeySettings,
+  {
+    keyIds,
+    folderKey,
+    ids,
+  }: { keyIds: readonly string[]; folderKey: Uint8Array | null; ids: Pick<Ids, 'secret'> },
+): boolean {
+  const all = [masterKey, ...formerMasterKeys].filter(text => text !== null).map(bytesOf)
+  const [first, ...rest] = folderKey === null ? all : [...all, folderKey]
+  if (!first) return false
+  const sealer = createSealer({ keys: [first, ...rest], purpose: KEPT_SECRETS_PURPOSE, ids })
+  return keyIds.every(sealer.knows)
 }
 
 /** The installation's secrets in the database, opened by the operator's key, else by the data folder's. */

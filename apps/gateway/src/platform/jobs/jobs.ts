@@ -6,9 +6,9 @@ import { notify, type OpenDatabase } from '../database/open-database.ts'
 import { createLoop } from '../loop.ts'
 
 /** pg-boss keeps its tables in a schema of their own. */
-const SCHEMA = 'pgboss'
+export const JOBS_SCHEMA = 'pgboss'
 /** Tells that something will be due soon: pg-boss tells of what is due at once. */
-const DUE_CHANNEL = 'jobs_due'
+export const DUE_CHANNEL = 'jobs_due'
 /** Without notices of commits, workers look this often for themselves. */
 const POLL_SECONDS = 2
 /** With them they are woken by a commit, and when something is due. */
@@ -117,7 +117,7 @@ export function createJobs(deps: {
   let opening: Promise<void> | null = null
   let unlisten = () => {}
   const boss = new PgBoss({
-    schema: SCHEMA,
+    schema: JOBS_SCHEMA,
     schedule: false,
     useListenNotify: true,
     superviseIntervalSeconds: MONITOR_SECONDS,
@@ -174,7 +174,7 @@ export function createJobs(deps: {
     const { rows } = await database.pool.query<{ name: string; isDue: boolean; nextInMs: number | null }>(
       `select name, bool_or(start_after <= now()) as "isDue",
         (extract(epoch from min(start_after) filter (where start_after > now()) - now()) * 1000)::float8 as "nextInMs"
-      from ${SCHEMA}.job where name = any($1) and state < 'active' and not blocked group by name`,
+      from ${JOBS_SCHEMA}.job where name = any($1) and state < 'active' and not blocked group by name`,
       [[...queues.keys()]],
     )
     for (const { name, isDue } of rows) {

@@ -1,4 +1,5 @@
 import type { Element, ElementContent, Nodes, Root, Text } from 'hast'
+import type katex from 'katex'
 import { type Formula, MARKED } from './formula-marks.ts'
 
 /** What a page draws of one formula without a pause. */
@@ -10,7 +11,7 @@ const SIZE_EMS_MAX = 10
 /** Formulas that are remembered: a text that grows is read again and again. */
 const REMEMBERED_MAX = 2_000
 
-type Katex = typeof import('katex')['default']
+type Katex = typeof katex
 
 /** Elements and attributes of MathML that a formula is made of: whatever else comes, it is shown as it was written. */
 const TAGS = new Set(

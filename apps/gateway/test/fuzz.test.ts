@@ -122,6 +122,7 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
   'bill.payment-intent': 'the number of a card that is kept',
   'bill.coupon-apply': 'the code of a coupon',
   'referral.choose': 'the quarter that runs',
+  'referral.set-paypal': 'an address that is whole',
   'referral.confirm-paypal': 'the token of a mailed link',
   'referral.resend-paypal': 'a PayPal account that was said a minute ago',
 }

@@ -68,7 +68,9 @@ export function createFriends(deps: ReferralDeps) {
     )
     const counts = standing.state === 'recharged'
     const isFirst = counts && row.reachedAt === null
-    const booked = await bookRewards(tx, deps, row, { counts, paidMicro: paid.stayedMicro, now })
+    const booked = await bookRewards(tx, deps, row, {
+      ...{ counts, paidMicro: paid.stayedMicro, paidAt: paid.lastAt ?? now, now },
+    })
     await tx
       .update(referral)
       .set({

@@ -71,21 +71,22 @@ interface FirstTopup {
   booked: readonly BookedReward[]
   rewardMicro: bigint
   paidMicro: bigint
-  now: Date
+  /** When the payment was made that it counts from. */
+  paidAt: Date
   quarterFor: (day: string) => string
   homeOf: (quarter: string) => string | null
 }
 
 /** What the reward for a friend's first top-ups is to change by: it is there once, or taken back where it is not settled. */
 export function reckonFirstTopup(given: FirstTopup): RewardChange[] {
-  const { counts, booked, rewardMicro, paidMicro, now, quarterFor, homeOf } = given
+  const { counts, booked, rewardMicro, paidMicro, paidAt, quarterFor, homeOf } = given
   const rows = booked.filter(({ kind }) => kind === 'first_topup')
   if (!counts) return takenBack(rows, homeOf)
   if (sumOf(rows, 'amountMicro') !== 0n || rewardMicro === 0n) return []
-  const day = now.toISOString().slice(0, 10)
+  const day = paidAt.toISOString().slice(0, 10)
   return [
     {
-      ...{ kind: 'first_topup', day, quarter: quarterFor(day), orderAt: now },
+      ...{ kind: 'first_topup', day, quarter: quarterFor(day), orderAt: paidAt },
       ...{ orderMicro: paidMicro, cashMicro: paidMicro, amountMicro: rewardMicro },
     },
   ]

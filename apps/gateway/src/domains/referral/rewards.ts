@@ -17,7 +17,7 @@ export async function bookRewards(
   tx: Transaction,
   deps: Deps,
   friend: Friend,
-  { counts, paidMicro, now }: { counts: boolean; paidMicro: bigint; now: Date },
+  { counts, paidMicro, paidAt, now }: { counts: boolean; paidMicro: bigint; paidAt: Date; now: Date },
 ): Promise<Pick<Friend, 'rebateParts' | 'cashSeenMicro'>> {
   const { billing, terms } = deps
   const { friendId, referrerId } = friend
@@ -30,7 +30,14 @@ export async function bookRewards(
     ...{ rebateHundredths: terms.rebateHundredths, rebateParts: friend.rebateParts },
     ...homes,
   })
-  const first = reckonFirstTopup({ counts, booked, rewardMicro: terms.rewardMicro, paidMicro, now, ...homes })
+  const first = reckonFirstTopup({
+    counts,
+    booked,
+    rewardMicro: terms.rewardMicro,
+    paidMicro,
+    paidAt,
+    ...homes,
+  })
   const sums = new Map<string, bigint>()
   for (const change of [...first, ...rebates.changes]) {
     await bookChange(tx, deps, friend, change)

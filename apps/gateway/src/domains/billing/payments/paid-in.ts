@@ -1,5 +1,5 @@
 import { microFromCents } from '@berth/contract/money'
-import { and, asc, eq, inArray, sql, sum } from 'drizzle-orm'
+import { and, asc, eq, inArray, max, sql, sum } from 'drizzle-orm'
 import type { Queryable } from '../../../platform/database/database.ts'
 import { paymentIntent } from './tables.ts'
 
@@ -16,13 +16,15 @@ export interface PaidIn {
   stayedMicro: bigint
   /** The first payment; null where there is none. */
   first: { at: Date; amountMicro: bigint } | null
+  /** When the last one was paid. */
+  lastAt: Date | null
 }
 
 /** What a customer has paid in by now. */
 export async function readPaidIn(q: Pick<Queryable, 'select'>, userId: string): Promise<PaidIn> {
   const isTheirs = and(eq(paymentIntent.userId, userId), inArray(paymentIntent.state, [...PAID_STATES]))
   const [all] = await q
-    .select({ cents: sum(STAYED_CENTS).mapWith(Number) })
+    .select({ cents: sum(STAYED_CENTS).mapWith(Number), lastAt: max(paymentIntent.finishedAt) })
     .from(paymentIntent)
     .where(isTheirs)
   const [first] = await q
@@ -33,6 +35,7 @@ export async function readPaidIn(q: Pick<Queryable, 'select'>, userId: string): 
     .limit(1)
   return {
     stayedMicro: microFromCents(all?.cents ?? 0),
+    lastAt: all?.lastAt ?? null,
     first: first?.at ? { at: first.at, amountMicro: microFromCents(first.cents) } : null,
   }
 }

@@ -1,7 +1,7 @@
 import type { CreationFile } from '@berth/contract/creations'
 import { CREATION_PROMPT_CHARS_MAX } from '@berth/contract/limits'
 import * as z from 'zod'
-import { useTabDraft } from '../ui/use-tab-draft.ts'
+import { changeTabDraft, useTabDraft } from '../ui/use-tab-draft.ts'
 
 /** What is typed may be too long: it is said then, and kept. */
 const TYPED_CHARS_MAX = 10 * CREATION_PROMPT_CHARS_MAX
@@ -46,6 +46,11 @@ const EMPTY_DRAFT: MakingDraft = {
 /** @param name Of the page, under which the draft is kept. */
 export function useMakingDraft(name: string) {
   return useTabDraft(name, draftSchema, EMPTY_DRAFT)
+}
+
+/** Puts something into the draft of another page, before it is opened. @param name Of that page. */
+export function addToMakingDraft(name: string, part: Partial<MakingDraft>): void {
+  changeTabDraft(name, draftSchema, EMPTY_DRAFT, part)
 }
 
 /** The one of a model's sizes that is chosen; its first where the chosen one is none of them. */

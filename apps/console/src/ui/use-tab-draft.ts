@@ -13,16 +13,29 @@ export function useTabDraft<Draft extends object>(
   schema: z.ZodType<Draft>,
   empty: Draft,
 ): readonly [Draft, (change: Partial<Draft>) => void] {
-  const key = `berth.${name}.draft`
-  const [draft, setDraft] = useState(() => readDraft(key, schema, empty))
-  useEffect(() => {
-    try {
-      sessionStorage.setItem(key, JSON.stringify(draft))
-    } catch {
-      // Without storage it lasts as long as the page.
-    }
-  }, [key, draft])
+  const [draft, setDraft] = useState(() => readDraft(keyOf(name), schema, empty))
+  useEffect(() => keepDraft(name, draft), [name, draft])
   return [draft, change => setDraft(before => ({ ...before, ...change }))]
+}
+
+/** Changes what was typed on another page, for when that is opened next; parameters as those of `useTabDraft`. */
+export function changeTabDraft<Draft extends object>(
+  name: string,
+  schema: z.ZodType<Draft>,
+  empty: Draft,
+  change: Partial<Draft>,
+): void {
+  keepDraft(name, { ...readDraft(keyOf(name), schema, empty), ...change })
+}
+
+const keyOf = (name: string) => `berth.${name}.draft`
+
+function keepDraft(name: string, draft: object): void {
+  try {
+    sessionStorage.setItem(keyOf(name), JSON.stringify(draft))
+  } catch {
+    // Without storage it lasts as long as the page.
+  }
 }
 
 function readDraft<Draft>(key: string, schema: z.ZodType<Draft>, empty: Draft): Draft {

@@ -1,15 +1,18 @@
 import { type Creation, type CreationItem, makeImages, makeImagesBody } from '@berth/contract/creations'
 import { modelMostMicro } from '@berth/contract/model-cost'
-import type { Model } from '@berth/contract/models'
+import { listModels, type Model } from '@berth/contract/models'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { Suspense, useMemo } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
+import { queryOf } from '../../api/queries.ts'
 import { useChange } from '../../api/use-change.ts'
 import { lazyPart } from '../../app/lazy-part.ts'
 import { readCurrency } from '../../app/session/session-storage.ts'
 import { MakingFoot } from '../../making/MakingFoot.tsx'
 import { MakingRoom } from '../../making/MakingRoom.tsx'
-import { fittingSize, type MakingDraft } from '../../making/making-draft.ts'
+import { addToMakingDraft, fittingSize, type MakingDraft } from '../../making/making-draft.ts'
 import { useChosenModel } from '../../making/use-chosen-model.ts'
 import { useMakingForm } from '../../making/use-making-form.ts'
 import { MissingModels } from '../../models/MissingModels.tsx'
@@ -36,6 +39,10 @@ export function ImageRoom({ models }: { models: readonly [Model, ...Model[]] }) 
   )
   const form = useMakingForm({ name: 'image-model', schema, onSubmit: body => make.send({ body }) })
   const count = fittingCount(form.values.count, chosen)
+
+  const { data: all } = useQuery(queryOf(listModels, {}))
+  const canFilm = all?.some(({ kind, image_input }) => kind === 'video' && image_input !== null) ?? false
+  const navigate = useNavigate()
 
   const reuse = (run: Creation, item?: CreationItem) => {
     if (models.some(({ id }) => id === run.model_id)) choose(run.model_id)
@@ -79,6 +86,15 @@ export function ImageRoom({ models }: { models: readonly [Model, ...Model[]] }) 
           onReuse={reuse}
           onStartFrom={(item, file) =>
             form.change({ image: { ...file, name: t('picture.seed', { seed: item.seed }) } })
+          }
+          onFilm={
+            canFilm
+              ? (item, file) => {
+                  const image = { ...file, name: t('picture.seed', { seed: item.seed }) }
+                  addToMakingDraft('video-model', { image })
+                  void navigate({ to: '/video-model' })
+                }
+              : undefined
           }
           onPrompt={prompt => form.change({ prompt })}
         />

@@ -34,6 +34,8 @@ export interface ImageRunsProps {
   onReuse: (run: Creation, item?: CreationItem) => void
   /** Has the next pictures made after one. */
   onStartFrom: (item: CreationItem, file: CreationFile) => void
+  /** Has a video begin with one; left out where no model does that. */
+  onFilm: ((item: CreationItem, file: CreationFile) => void) | undefined
   onPrompt: (prompt: string) => void
 }
 
@@ -110,7 +112,7 @@ function OwnRuns(props: ImageRunsProps) {
   )
 }
 
-function Runs({ data, models, onReuse, onStartFrom }: ImageRunsProps & { data: Creations }) {
+function Runs({ data, models, onReuse, onStartFrom, onFilm }: ImageRunsProps & { data: Creations }) {
   return (
     <div className={classes.runs}>
       {data.runs.map(run => (
@@ -121,6 +123,7 @@ function Runs({ data, models, onReuse, onStartFrom }: ImageRunsProps & { data: C
           currency={data.currency}
           onReuse={onReuse}
           onStartFrom={onStartFrom}
+          onFilm={onFilm}
         />
       ))}
     </div>

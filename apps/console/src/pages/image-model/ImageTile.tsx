@@ -11,6 +11,7 @@ import { ActionIcon, Button, Loader } from '@mantine/core'
 import {
   IconAlertTriangle,
   IconDownload,
+  IconMovie,
   IconPhotoPlus,
   IconPlayerStop,
   IconRefresh,
@@ -34,6 +35,7 @@ interface ImageTileProps {
   currency: string
   onReuse: () => void
   onStartFrom: (file: CreationFile) => void
+  onFilm: ((file: CreationFile) => void) | undefined
 }
 
 /** One picture of a run in its place: made, being made, or why it was not, with its seed and what it cost. */
@@ -65,7 +67,15 @@ export function ImageTile(props: ImageTileProps) {
   )
 }
 
-function Made({ run, item, model, onReuse, onStartFrom, file }: ImageTileProps & { file: CreationFile }) {
+function Made({
+  run,
+  item,
+  model,
+  onReuse,
+  onStartFrom,
+  onFilm,
+  file,
+}: ImageTileProps & { file: CreationFile }) {
   const { t } = useTranslation('making')
   const star = useChange(starCreation)
   const { seed, starred } = item
@@ -123,6 +133,17 @@ function Made({ run, item, model, onReuse, onStartFrom, file }: ImageTileProps &
             onClick={() => onStartFrom(file)}
           >
             <IconPhotoPlus size={15} stroke={1.8} />
+          </ActionIcon>
+        )}
+        {onFilm && (
+          <ActionIcon
+            variant="default"
+            size="sm"
+            aria-label={t('tile.film')}
+            title={t('tile.film')}
+            onClick={() => onFilm(file)}
+          >
+            <IconMovie size={15} stroke={1.8} />
           </ActionIcon>
         )}
       </div>

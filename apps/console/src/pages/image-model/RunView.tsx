@@ -34,10 +34,11 @@ interface RunViewProps {
   currency: string
   onReuse: (run: Creation, item?: CreationItem) => void
   onStartFrom: (item: CreationItem, file: CreationFile) => void
+  onFilm: ((item: CreationItem, file: CreationFile) => void) | undefined
 }
 
 /** A run: its prompt, what came of it and what that cost, and its pictures; each keeps its place, also where it was not made. */
-export function RunView({ listed, model, currency, onReuse, onStartFrom }: RunViewProps) {
+export function RunView({ listed, model, currency, onReuse, onStartFrom, onFilm }: RunViewProps) {
   const { t } = useTranslation('making')
   const run = useRunNow(listed)
   const [asked, setAsked] = useState<'code' | 'delete' | null>(null)
@@ -103,6 +104,7 @@ export function RunView({ listed, model, currency, onReuse, onStartFrom }: RunVi
             {...{ run, item, model, currency }}
             onReuse={() => onReuse(run, item)}
             onStartFrom={file => onStartFrom(item, file)}
+            onFilm={onFilm && (file => onFilm(item, file))}
           />
         ))}
       </ul>

@@ -277,6 +277,17 @@ describe('what was made', () => {
     await waitFor(() => expect(asked(deleteCreation.operation)).toHaveLength(1))
   })
 
+  test('a video begins with one, where a model makes videos after pictures', async () => {
+    const films = madeModel({ ...SD, id: 'wan', name: 'Wan', kind: 'video', video_seconds: [2] })
+    const { page } = await open({
+      models: [SD, films],
+      answers: { [listCreations.operation]: () => listOf([RUN]) },
+    })
+    await userEvent.click((await run()).getByRole('button', { name: 'Make a video that begins with it' }))
+    await waitFor(() => expect(page.path()).toBe('/video-model'))
+    expect(sessionStorage.getItem('berth.video-model.draft')).toContain('"name":"seed 11"')
+  })
+
   test('all of them are saved as one file, for which an address is asked when it is wanted', async () => {
     const { asked } = await withRun({
       [creationArchive.operation]: () => ({ url: null, files: 0, bytes: 0 }),

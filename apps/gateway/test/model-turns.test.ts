@@ -2,7 +2,6 @@ import { getBalance } from '@berth/contract/billing'
 import { and, eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { wallet } from '../src/domains/billing/ledger/tables.ts'
-import { OF_ONE_AT_ONCE_MAX } from '../src/domains/models/calls/call-book.ts'
 import { modelCall } from '../src/domains/models/tables.ts'
 import { type ModelCustomer, type ModelGateway, QUESTION, startModelGateway } from './model-gateway.ts'
 import { says } from './model-server.ts'
@@ -41,10 +40,10 @@ async function whileHeld<T>({ userId }: ModelCustomer, work: () => Promise<T>): 
 
 /** That few connections wait for the wallet that is held, and that somebody else notices nothing of it. */
 async function expectRoom(other: ModelCustomer): Promise<void> {
-  await expect.poll(countWaiting).toBe(OF_ONE_AT_ONCE_MAX)
+  await expect.poll(countWaiting).toBe(1)
   await ask(other)
   await models.gateway.data(getBalance, {}, { token: other.token })
-  expect(await countWaiting()).toBe(OF_ONE_AT_ONCE_MAX)
+  expect(await countWaiting()).toBe(1)
 }
 
 test('[B10] sixty calls of a customer at once begin in turn, and none of them is refused', async () => {

@@ -41,8 +41,17 @@ import { type CreditedOf, creditedSince } from './ledger/credited.ts'
 import { bookEarning, bookPayout, type Earning, type PayoutEntry } from './ledger/earnings.ts'
 import { lockWallet, openWallet, readTotals, type WalletTotals } from './ledger/wallet.ts'
 import { type Burning, readBurning } from './meters/burning.ts'
-import { chargeOnce, chargeTerm, endTerm, type Term, type TermEnd, termBackMicro } from './meters/charges.ts'
-import { hold, holdForModel, releaseHold } from './meters/holds.ts'
+import {
+  chargeOnce,
+  chargeTerm,
+  endTerm,
+  type Settling,
+  settle,
+  type Term,
+  type TermEnd,
+  termBackMicro,
+} from './meters/charges.ts'
+import { hold, type ModelPurse, openModelPurse, releaseHold } from './meters/holds.ts'
 import {
   closeMeters,
   costMicro,
@@ -211,17 +220,18 @@ export function createBilling(deps: BillingDeps) {
     hold: (tx: Transaction, input: OfSubject<{ amountMicro: bigint }>): Promise<void> =>
       hold(tx, deps, input),
 
-    /**
-     * Sets money aside for a call of a model, first of the credits that only models can be paid with.
-     * @throws ApiError `insufficient_balance` when less is available.
-     */
-    holdForModel: (
-      tx: Transaction,
-      input: { userId: string; callId: string; amountMicro: bigint },
-    ): Promise<void> => holdForModel(tx, deps, input),
+    /** Opens a wallet for calls of models that begin together. Call it under the wallet's lock. */
+    openModelPurse: (tx: Transaction, userId: string): Promise<ModelPurse> =>
+      openModelPurse(tx, deps, userId),
 
     /** Makes what is left of a subject's hold available again; none open: nothing. */
     releaseHold: (tx: Transaction, input: OfSubject): Promise<void> => releaseHold(tx, deps, input),
+
+    /**
+     * Lets go what was set aside for subjects of one customer, and charges what was counted of them; what the wallet cannot
+     * pay is waived. Call it under the wallet's lock. @returns The prices, in the order of what was counted.
+     */
+    settle: (tx: Transaction, input: Settling): Promise<bigint[]> => settle(tx, deps, input),
 
     /** Starts a subject's meters; those that run for it end first, at the same moment. */
     openMeters: (tx: Transaction, start: MeterStart): Promise<void> => openMeters(tx, deps, start),

@@ -9,116 +9,195 @@ import { apiKey, apiKeyDay } from './tables.ts'
 
 const dayOf = (at: Date): string => at.toISOString().slice(0, 10)
 
-/** What the calls of a key since a day have cost, and what is set aside for those of them that run. */
-async function sumSince(
+/** A key, and the period that its budget is for. */
+interface KeyPeriod {
+  id: string
+  period: BudgetPeriod
+  since: Date
+}
+
+/** What the calls of a key have cost, and what is set aside for those of them that run. */
+interface KeySum {
+  spentMicro: bigint
+  heldMicro: bigint
+}
+
+/** Sums up the calls of keys in the period of each, by their ids; of those without calls there is nothing. */
+async function sumByKey(
   q: Pick<Queryable, 'select'>,
-  keyId: string,
-  firstDay: string,
-): Promise<{ spentMicro: bigint; heldMicro: bigint }> {
-  const [row] = await q
-    .select({
-      spentMicro: sql<bigint>`coalesce(sum(${apiKeyDay.spentMicro}), 0)`.mapWith(BigInt),
-      heldMicro: sql<bigint>`coalesce(sum(${apiKeyDay.heldMicro}), 0)`.mapWith(BigInt),
-    })
-    .from(apiKeyDay)
-    .where(and(eq(apiKeyDay.keyId, keyId), gte(apiKeyDay.day, firstDay)))
-  return row ?? { spentMicro: 0n, heldMicro: 0n }
+  keys: readonly KeyPeriod[],
+): Promise<Map<string, KeySum>> {
+  const sums = BUDGET_PERIODS.map(async (period): Promise<[string, KeySum][]> => {
+    const some = keys.filter(key => key.period === period)
+    const [one] = some
+    if (!one) return []
+    const ids = some.map(({ id }) => id)
+    const rows = await q
+      .select({
+        keyId: apiKeyDay.keyId,
+        spentMicro: sql<bigint>`sum(${apiKeyDay.spentMicro})`.mapWith(BigInt),
+        heldMicro: sql<bigint>`sum(${apiKeyDay.heldMicro})`.mapWith(BigInt),
+      })
+      .from(apiKeyDay)
+      .where(and(inArray(apiKeyDay.keyId, ids), gte(apiKeyDay.day, dayOf(one.since))))
+      .groupBy(apiKeyDay.keyId)
+    return rows.map(({ keyId, ...sum }) => [keyId, sum])
+  })
+  return new Map((await Promise.all(sums)).flat())
 }
 
 /** What the calls of keys have cost in the period of each, by their ids; of others nothing. */
 export async function spentByKey(
   q: Pick<Queryable, 'select'>,
-  keys: readonly { id: string; period: BudgetPeriod; since: Date }[],
+  keys: readonly KeyPeriod[],
 ): Promise<Map<string, bigint>> {
-  const spent = new Map<string, bigint>()
-  for (const period of BUDGET_PERIODS) {
-    const some = keys.filter(key => key.period === period)
-    const [one] = some
-    if (!one) continue
-    const ids = some.map(({ id }) => id)
-    const rows = await q
-      .select({ keyId: apiKeyDay.keyId, micro: sql<bigint>`sum(${apiKeyDay.spentMicro})`.mapWith(BigInt) })
-      .from(apiKeyDay)
-      .where(and(inArray(apiKeyDay.keyId, ids), gte(apiKeyDay.day, dayOf(one.since))))
-      .groupBy(apiKeyDay.keyId)
-    for (const { keyId, micro } of rows) spent.set(keyId, micro)
-  }
-  return spent
+  return new Map([...(await sumByKey(q, keys))].map(([id, { spentMicro }]) => [id, spentMicro]))
 }
 
 /** A call that a key is to make. */
 interface KeyCall {
-  userId: string
   keyId: string
   modelId: string
   /** What it may cost at the most. */
   mostMicro: bigint
-  at: Date
-  currency: Currency
 }
 
-/**
- * Lets a key make a call, and counts what that may cost at the most against its budget, which it holds where that stops (B16). The caller holds the
- * wallet's lock, under which all calls of the key are counted, whichever gateway they came to.
- * @throws ApiError `api_key_invalid` where the key is none any more, `api_key_model`, `api_key_spent`.
- */
-export async function takeOfKey(
+/** What a key's budget lets it spend, where that stops (B16). */
+interface KeyRoom {
+  limitMicro: bigint
+  leftMicro: bigint
+  until: Date
+}
+
+/** A key, what was counted of it since its row was read, and what it has left; null where nothing limits it. */
+interface Limited {
+  row: typeof apiKey.$inferSelect
+  takenMicro: bigint
+  room: KeyRoom | null
+}
+
+/** What keys may still spend, for calls that begin together: each may what those before it have left. */
+export interface KeyLimits {
+  /** @throws ApiError `api_key_invalid` where the key is none any more, `api_key_model`, `api_key_spent`. */
+  check(call: KeyCall, currency: Currency): void
+  /** Counts what a call may cost at the most against its key's budget; nothing is written yet. */
+  take(call: KeyCall): void
+  /** Writes down what was counted. */
+  write(): Promise<void>
+}
+
+/** What keys have left of the budgets that stop them, by their ids; those that nothing limits are left out. */
+async function readRooms(
   tx: Transaction,
   budgets: Pick<Budgets, 'keys'>,
-  call: KeyCall,
-): Promise<void> {
-  const { userId, keyId, modelId, mostMicro, at, currency } = call
-  const [key] = await tx
-    .select()
-    .from(apiKey)
-    .where(and(eq(apiKey.id, keyId), eq(apiKey.userId, userId)))
-  if (!key || key.revokedAt) throw new ApiError('api_key_invalid')
-  if (key.models && !key.models.includes(modelId)) {
-    throw new ApiError('api_key_model', { values: { model: modelId } })
-  }
-  if (mostMicro === 0n) return
-  const budget = (await budgets.keys.of(tx, [keyId])).get(keyId)
-  if (budget?.stops) {
-    const { since, until } = budget
-    const { spentMicro, heldMicro } = await sumSince(tx, keyId, dayOf(since))
-    const limitMicro = microFromCents(budget.amountCents)
-    const leftMicro = limitMicro - spentMicro - heldMicro
-    if (leftMicro < mostMicro) {
-      throw new ApiError('api_key_spent', {
-        values: {
-          limit: formatMicro(limitMicro, currency),
-          left: formatMicro(leftMicro > 0n ? leftMicro : 0n, currency, 6),
-          until: until.toISOString().slice(0, 16).replace('T', ' '),
-          seconds: Math.ceil((until.getTime() - at.getTime()) / 1_000),
-        },
-      })
-    }
-  }
-  await tx
-    .insert(apiKeyDay)
-    .values({ keyId, day: dayOf(at), heldMicro: mostMicro })
-    .onConflictDoUpdate({
-      target: [apiKeyDay.keyId, apiKeyDay.day],
-      set: { heldMicro: sql`${apiKeyDay.heldMicro} + ${mostMicro}` },
-    })
+  keyIds: string[],
+): Promise<Map<string, KeyRoom>> {
+  const stopping = [...(await budgets.keys.of(tx, keyIds))].filter(([, { stops }]) => stops)
+  const sums = await sumByKey(
+    tx,
+    stopping.map(([id, budget]) => ({ id, ...budget })),
+  )
+  return new Map(
+    stopping.map(([id, { amountCents, until }]) => {
+      const { spentMicro, heldMicro } = sums.get(id) ?? { spentMicro: 0n, heldMicro: 0n }
+      const limitMicro = microFromCents(amountCents)
+      return [id, { limitMicro, leftMicro: limitMicro - spentMicro - heldMicro, until }]
+    }),
+  )
+}
+
+/** A key has no room for a call. */
+function spentError(
+  { limitMicro, leftMicro, until }: KeyRoom,
+  { at, currency }: { at: Date; currency: Currency },
+): ApiError {
+  return new ApiError('api_key_spent', {
+    values: {
+      limit: formatMicro(limitMicro, currency),
+      left: formatMicro(leftMicro > 0n ? leftMicro : 0n, currency, 6),
+      until: until.toISOString().slice(0, 16).replace('T', ' '),
+      seconds: Math.ceil((until.getTime() - at.getTime()) / 1_000),
+    },
+  })
 }
 
 /**
- * Counts what a call of a key has cost in place of what it might have, on the day on which it began. The caller holds the
- * wallet's lock, and ends each call once.
- * @param ended.keyId Null of a call by a session: nothing is counted.
+ * Reads how keys are limited. The caller holds the wallet's lock, under which all calls of the keys are counted, whichever
+ * gateway they came to, and under which their budgets are changed.
  */
-export async function settleOfKey(
+export async function openKeyLimits(
   tx: Transaction,
-  ended: { keyId: string | null; startedAt: Date; mostMicro: bigint; costMicro: bigint },
-): Promise<void> {
-  const { keyId, startedAt, mostMicro, costMicro } = ended
-  if (keyId === null || mostMicro === 0n) return
-  await tx
-    .update(apiKeyDay)
-    .set({
-      heldMicro: sql`${apiKeyDay.heldMicro} - ${mostMicro}`,
-      spentMicro: sql`${apiKeyDay.spentMicro} + ${costMicro}`,
-    })
-    .where(and(eq(apiKeyDay.keyId, keyId), eq(apiKeyDay.day, dayOf(startedAt))))
+  budgets: Pick<Budgets, 'keys'>,
+  { userId, keyIds, at }: { userId: string; keyIds: string[]; at: Date },
+): Promise<KeyLimits> {
+  const keys = new Map<string, Limited>()
+  if (keyIds.length > 0) {
+    const [rows, rooms] = await Promise.all([
+      tx
+        .select()
+        .from(apiKey)
+        .where(and(inArray(apiKey.id, keyIds), eq(apiKey.userId, userId))),
+      readRooms(tx, budgets, keyIds),
+    ])
+    for (const row of rows) keys.set(row.id, { row, takenMicro: 0n, room: rooms.get(row.id) ?? null })
+  }
+
+  return {
+    check({ keyId, modelId, mostMicro }, currency) {
+      const key = keys.get(keyId)
+      if (!key || key.row.revokedAt) throw new ApiError('api_key_invalid')
+      if (key.row.models && !key.row.models.includes(modelId)) {
+        throw new ApiError('api_key_model', { values: { model: modelId } })
+      }
+      const { room } = key
+      if (room === null || mostMicro === 0n || room.leftMicro >= mostMicro) return
+      throw spentError(room, { at, currency })
+    },
+    take({ keyId, mostMicro }) {
+      const key = keys.get(keyId)
+      if (!key) return
+      key.takenMicro += mostMicro
+      if (key.room) key.room.leftMicro -= mostMicro
+    },
+    async write() {
+      const taken = [...keys].filter(([, { takenMicro }]) => takenMicro > 0n)
+      if (taken.length === 0) return
+      await tx
+        .insert(apiKeyDay)
+        .values(taken.map(([keyId, { takenMicro }]) => ({ keyId, day: dayOf(at), heldMicro: takenMicro })))
+        .onConflictDoUpdate({
+          target: [apiKeyDay.keyId, apiKeyDay.day],
+          set: { heldMicro: sql`${apiKeyDay.heldMicro} + excluded.held_micro` },
+        })
+    },
+  }
+}
+
+/** A call of a key that has ended. */
+interface KeyCallEnded {
+  /** Null of a call by a session: nothing is counted. */
+  keyId: string | null
+  startedAt: Date
+  mostMicro: bigint
+  costMicro: bigint
+}
+
+/**
+ * Counts what calls of keys have cost in place of what they might have, each on the day on which it began. The caller holds
+ * the wallet's lock, and ends each call once.
+ */
+export async function settleOfKeys(tx: Transaction, ended: readonly KeyCallEnded[]): Promise<void> {
+  const sums = new Map<string, { key: string; day: string; held: bigint; spent: bigint }>()
+  for (const { keyId, startedAt, mostMicro, costMicro } of ended) {
+    if (keyId === null || mostMicro === 0n) continue
+    const day = dayOf(startedAt)
+    const sum = sums.get(`${keyId} ${day}`) ?? { key: keyId, day, held: 0n, spent: 0n }
+    sums.set(`${keyId} ${day}`, { ...sum, held: sum.held + mostMicro, spent: sum.spent + costMicro })
+  }
+  if (sums.size === 0) return
+  const rows = [...sums.values()].map(sum => ({ ...sum, held: `${sum.held}`, spent: `${sum.spent}` }))
+  await tx.execute(sql`
+    update api_key_day d set held_micro = d.held_micro - ended.held, spent_micro = d.spent_micro + ended.spent
+    from json_to_recordset(${JSON.stringify(rows)}::json) as ended(key uuid, day date, held bigint, spent bigint)
+    where d.key_id = ended.key and d.day = ended.day`)
 }

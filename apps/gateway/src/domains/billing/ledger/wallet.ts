@@ -177,7 +177,8 @@ export async function readTotals(
   userId: string,
 ): Promise<WalletTotals> {
   const now = sql`${clock.now().toISOString()}::timestamptz`
-  const [row] = await selectTotals(q, now, eq(wallet.userId, userId))
+  // It takes the database longer to plan than to answer: each connection plans it once.
+  const [row] = await selectTotals(q, now, eq(wallet.userId, userId)).prepare('wallet_totals').execute()
   if (!row) throw new ApiError('not_found')
   return withSums(row)
 }

@@ -5,11 +5,12 @@ import type { Ids } from '../../../platform/ids.ts'
 import { endsAtOnceMicro } from '../credits/lots.ts'
 import { lockWallet } from '../ledger/wallet.ts'
 import { ofSubject, type Subject } from '../subject.ts'
-import { giveBack, postInterval } from './booking.ts'
-import { requireAvailable } from './holds.ts'
-import { insertInterval, type Stretch } from './metering.ts'
-import { postAll } from './posting.ts'
-import { readPurse } from './purse.ts'
+import { giveBack, notePostings, postInterval } from './booking.ts'
+import { markReleased, releaseHold, requireAvailable } from './holds.ts'
+import { insertInterval, insertIntervals, type Stretch } from './metering.ts'
+import { postAll, selectOpen } from './posting.ts'
+import { createSheet, writeSheet } from './posting-sheet.ts'
+import { hasEnds, readPurse, releaseInPurse } from './purse.ts'
 import { type Interval, usageInterval } from './tables.ts'
 import { costOf, priceOf, type Rate } from './units.ts'
 
@@ -129,28 +130,84 @@ function cutTerm(interval: Interval, { at, usedRate }: TermEnd): Rate & { endedA
   return { rateMicro: priceMicro, rateSeconds: Math.floor(elapsedMs / 1_000), endedAt }
 }
 
+/** What was counted, and when. */
+export type Counted = Stretch & { at: Date }
+
 /**
  * Charges what was counted: tokens, seconds of video. It was used already, so what the wallet cannot pay is waived.
  * @returns The price.
  */
-export async function chargeOnce(
+export async function chargeOnce(tx: Transaction, deps: Deps, counted: Counted): Promise<bigint> {
+  await lockWallet(tx, counted.userId)
+  await postAll(tx, deps, counted.userId)
+  const [interval] = await insertCounted(tx, deps, [counted])
+  if (!interval) throw new Error('what was counted was not written down')
+  await post(tx, deps, interval, counted.at)
+  return interval.rateMicro
+}
+
+/** @returns The stretches of what was counted, in its order. */
+function insertCounted(tx: Transaction, deps: Deps, counted: readonly Counted[]): Promise<Interval[]> {
+  const stretches = counted.map(({ at, ...stretch }) => ({
+    stretch,
+    terms: {
+      charge: 'once' as const,
+      stopsWhenEmpty: false,
+      rateMicro: priceOf(stretch.meters, 0),
+      rateSeconds: 1,
+      startedAt: at,
+      endedAt: at,
+    },
+  }))
+  return insertIntervals(tx, deps, stretches)
+}
+
+/** What ends of one customer's subjects, and what was counted of them. */
+export interface Settling {
+  userId: string
+  /** All that ends, whether something was counted of it or not. */
+  subjects: readonly Subject[]
+  counted: readonly Counted[]
+  at: Date
+}
+
+/**
+ * Lets go what was set aside for subjects and charges what was counted of them, as if `releaseHold` and `chargeOnce` were
+ * called for one after another, with one set of statements. The caller holds the wallet's lock.
+ * @returns The prices, in the order of what was counted.
+ */
+export async function settle(tx: Transaction, deps: Deps, settling: Settling): Promise<bigint[]> {
+  const { userId, subjects, counted, at } = settling
+  const [purse, open] = await Promise.all([readPurse(tx, userId), selectOpen(tx, [userId])])
+  // Where credits end, what each may take depends on those before it.
+  if (hasEnds(purse, at)) return await settleEach(tx, deps, settling)
+  const sheet = createSheet()
+  notePostings(sheet, { purse, open, until: at, now: at })
+  const released = releaseInPurse(purse, subjects)
+  const [intervals] = await Promise.all([
+    insertCounted(tx, deps, counted),
+    released.length > 0 && markReleased(tx, released, at),
+  ])
+  for (const interval of intervals) notePostings(sheet, { purse, open: [interval], until: at, now: at })
+  await writeSheet(tx, deps, sheet)
+  return intervals.map(({ rateMicro }) => rateMicro)
+}
+
+async function settleEach(
   tx: Transaction,
   deps: Deps,
-  { at, ...stretch }: Stretch & { at: Date },
-): Promise<bigint> {
-  const priceMicro = priceOf(stretch.meters, 0)
-  await lockWallet(tx, stretch.userId)
-  await postAll(tx, deps, stretch.userId)
-  const interval = await insertInterval(tx, deps, stretch, {
-    charge: 'once',
-    stopsWhenEmpty: false,
-    rateMicro: priceMicro,
-    rateSeconds: 1,
-    startedAt: at,
-    endedAt: at,
-  })
-  await post(tx, deps, interval, at)
-  return priceMicro
+  { userId, subjects, counted }: Settling,
+): Promise<bigint[]> {
+  const prices = new Map<Counted, bigint>()
+  for (const subject of subjects) {
+    await releaseHold(tx, deps, { userId, subject })
+    for (const one of counted.filter(
+      of => of.subject.id === subject.id && of.subject.kind === subject.kind,
+    )) {
+      prices.set(one, await chargeOnce(tx, deps, one))
+    }
+  }
+  return counted.map(one => prices.get(one) ?? 0n)
 }
 
 /** Posts a stretch to a moment, whatever end is written down for it. */

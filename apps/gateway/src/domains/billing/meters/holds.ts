@@ -1,5 +1,6 @@
+import type { Currency } from '@berth/contract/limits'
 import { centsCeil, centsFloor, formatMicro, microFromCents } from '@berth/contract/money'
-import { and, eq, isNull, sum } from 'drizzle-orm'
+import { and, eq, inArray, isNull, sum } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
@@ -38,37 +39,56 @@ export async function hold(
   })
 }
 
+/** What calls of models may take of a wallet, one after the other. */
+export interface ModelPurse {
+  currency: Currency
+  /**
+   * Sets money aside for a call, first of the credits that only models can be paid with; nothing is written yet.
+   * @throws ApiError `insufficient_balance` when less is available.
+   */
+  take(callId: string, amountMicro: bigint): void
+  /** Writes down what was set aside. */
+  write(): Promise<void>
+}
+
 /**
- * Sets money aside for a call of a model: first of the credits that only models can be paid with, as far as no other call
- * has those.
- * @throws ApiError `insufficient_balance` when less is available.
+ * Opens a wallet for calls of models that begin together: what there is is read once for all of them, and each takes what
+ * those before it have left. The caller holds the wallet's lock.
  */
-export async function holdForModel(
+export async function openModelPurse(
   tx: Transaction,
   deps: { clock: Clock; ids: Ids },
-  input: { userId: string; callId: string; amountMicro: bigint },
-): Promise<void> {
-  const { userId, callId, amountMicro } = input
-  await lockWallet(tx, userId)
-  const [{ freeMicro }, [open]] = await Promise.all([
+  userId: string,
+): Promise<ModelPurse> {
+  const [totals, [open]] = await Promise.all([
     readTotals(tx, deps.clock, userId),
     tx
       .select({ micro: sum(walletHold.freeMicro).mapWith(BigInt) })
       .from(walletHold)
       .where(and(eq(walletHold.userId, userId), isNull(walletHold.releasedAt))),
   ])
-  const leftMicro = freeMicro - (open?.micro ?? 0n)
-  const ownFreeMicro = leftMicro > 0n ? least(leftMicro, amountMicro) : 0n
-  await requireAvailable(tx, deps.clock, userId, amountMicro - ownFreeMicro)
-  await tx.insert(walletHold).values({
-    id: deps.ids.uuid(),
-    userId,
-    subjectKind: 'model_call',
-    subjectId: callId,
-    amountMicro: amountMicro - ownFreeMicro,
-    freeMicro: ownFreeMicro,
-    createdAt: deps.clock.now(),
-  })
+  const { currency } = totals
+  let { availableMicro } = totals
+  // As far as no other call has those.
+  let freeMicro = totals.freeMicro - (open?.micro ?? 0n)
+  const holds: (typeof walletHold.$inferInsert)[] = []
+  return {
+    currency,
+    take(callId, wholeMicro) {
+      const ownFreeMicro = freeMicro > 0n ? least(freeMicro, wholeMicro) : 0n
+      const amountMicro = wholeMicro - ownFreeMicro
+      if (amountMicro > availableMicro) throw insufficient(amountMicro, availableMicro, currency)
+      freeMicro -= ownFreeMicro
+      availableMicro -= amountMicro
+      holds.push({
+        ...{ id: deps.ids.uuid(), userId, subjectKind: 'model_call', subjectId: callId },
+        ...{ amountMicro, freeMicro: ownFreeMicro, createdAt: deps.clock.now() },
+      })
+    },
+    async write() {
+      if (holds.length > 0) await tx.insert(walletHold).values(holds)
+    },
+  }
 }
 
 /**
@@ -85,10 +105,13 @@ export async function requireAvailable(
 ): Promise<void> {
   const { availableMicro: freeMicro, currency } = await readTotals(tx, clock, userId)
   const availableMicro = freeMicro + (subject ? await heldMicro(tx, userId, subject) : 0n)
-  if (availableMicro >= amountMicro) return
-  throw new ApiError('insufficient_balance', {
+  if (availableMicro < amountMicro) throw insufficient(amountMicro, availableMicro, currency)
+}
+
+function insufficient(neededMicro: bigint, availableMicro: bigint, currency: Currency): ApiError {
+  return new ApiError('insufficient_balance', {
     values: {
-      needed: formatMicro(microFromCents(centsCeil(amountMicro)), currency),
+      needed: formatMicro(microFromCents(centsCeil(neededMicro)), currency),
       available: formatMicro(microFromCents(centsFloor(availableMicro)), currency),
     },
   })
@@ -124,4 +147,9 @@ export async function releaseHold(
   if (!kept || !released) return
   const leftMicro = released.amountMicro - released.usedMicro
   await endKept(tx, deps, { userId, currency, holdId: released.id, leftMicro })
+}
+
+/** Writes down that holds are let go. The caller holds the wallet's lock, and has posted what was used of them. */
+export async function markReleased(tx: Transaction, holdIds: string[], releasedAt: Date): Promise<void> {
+  await tx.update(walletHold).set({ releasedAt }).where(inArray(walletHold.id, holdIds))
 }

@@ -92,21 +92,38 @@ export async function closeMeters(
   await postNearFloor(tx, deps, userId)
 }
 
+/** What a stretch is besides what it is about. */
+type StretchTerms = Pick<
+  Interval,
+  'charge' | 'stopsWhenEmpty' | 'rateMicro' | 'rateSeconds' | 'startedAt' | 'endedAt'
+> &
+  Partial<Pick<Interval, 'carriedParts'>>
+
 /**
  * Writes a stretch and its meters down, with nothing posted.
  * @returns It.
  */
 export async function insertInterval(
   tx: Transaction,
-  { ids }: Pick<Deps, 'ids'>,
-  { userId, subject, name, facts, meters }: Stretch,
-  own: Pick<Interval, 'charge' | 'stopsWhenEmpty' | 'rateMicro' | 'rateSeconds' | 'startedAt' | 'endedAt'> &
-    Partial<Pick<Interval, 'carriedParts'>>,
+  deps: Pick<Deps, 'ids'>,
+  stretch: Stretch,
+  terms: StretchTerms,
 ): Promise<Interval> {
-  const [interval] = await tx
-    .insert(usageInterval)
-    .values({
-      ...own,
+  const [interval] = await insertIntervals(tx, deps, [{ stretch, terms }])
+  if (!interval) throw new Error('an insert gave no row')
+  return interval
+}
+
+/** The same for many at once. @returns Them, in their order. */
+export async function insertIntervals(
+  tx: Transaction,
+  { ids }: Pick<Deps, 'ids'>,
+  of: readonly { stretch: Stretch; terms: StretchTerms }[],
+): Promise<Interval[]> {
+  const made = of.map(({ stretch: { userId, subject, name, facts, meters }, terms }) => ({
+    meters,
+    row: {
+      ...terms,
       id: ids.uuid(),
       userId,
       subjectKind: subject.kind,
@@ -116,16 +133,22 @@ export async function insertInterval(
       creditsMicro: 0n,
       cashMicro: 0n,
       waivedMicro: 0n,
-      postedUntil: own.startedAt,
-    })
-    .returning()
-  if (!interval) throw new Error('an insert gave no row')
-  if (meters.length > 0) {
-    await tx
-      .insert(usageMeter)
-      .values(meters.map((meter, position) => ({ ...meter, intervalId: interval.id, position })))
-  }
-  return interval
+      postedUntil: terms.startedAt,
+    },
+  }))
+  if (made.length === 0) return []
+  const meters = made.flatMap(({ row, meters }) =>
+    meters.map((meter, position) => ({ ...meter, intervalId: row.id, position })),
+  )
+  const [rows] = await Promise.all([
+    tx
+      .insert(usageInterval)
+      .values(made.map(({ row }) => row))
+      .returning(),
+    meters.length > 0 && tx.insert(usageMeter).values(meters),
+  ])
+  const byId = new Map(rows.map(row => [row.id, row]))
+  return made.flatMap(({ row }) => byId.get(row.id) ?? [])
 }
 
 /**

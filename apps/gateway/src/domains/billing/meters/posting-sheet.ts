@@ -149,13 +149,16 @@ function noteUse(
  */
 export async function writeSheet(tx: Transaction, deps: { ids: Ids }, sheet: Sheet): Promise<void> {
   // In one order, so that two who open them for the first time do not wait for each other.
-  for (const [, { kind, currency }] of [...sheet.houses].toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    await openHouseAccount(tx, kind, currency)
-  await postTransfers(tx, deps, sheet.transfers)
-  await eachPart([...sheet.days.values()], rows => writeDays(tx, rows))
-  await eachPart([...sheet.uses.values()], rows => writeUses(tx, rows))
-  await eachPart([...sheet.holds], rows => writeHolds(tx, rows))
-  await eachPart([...sheet.sums.values()], rows => writeSums(tx, rows))
+  const houses = [...sheet.houses].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  // Sent in this order, without waiting for the answers between.
+  await Promise.all([
+    ...houses.map(([, { kind, currency }]) => openHouseAccount(tx, kind, currency)),
+    postTransfers(tx, deps, sheet.transfers),
+    eachPart([...sheet.days.values()], rows => writeDays(tx, rows)),
+    eachPart([...sheet.uses.values()], rows => writeUses(tx, rows)),
+    eachPart([...sheet.holds], rows => writeHolds(tx, rows)),
+    eachPart([...sheet.sums.values()], rows => writeSums(tx, rows)),
+  ])
 }
 
 async function eachPart<Row>(

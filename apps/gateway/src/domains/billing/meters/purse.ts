@@ -4,6 +4,7 @@ import type { Queryable } from '../../../platform/database/database.ts'
 import { drawFrom, type Lot, readLotsOfMany } from '../credits/lots.ts'
 import { least } from '../ledger/least.ts'
 import { ledgerAccount, wallet, walletHold } from '../ledger/tables.ts'
+import type { Subject } from '../subject.ts'
 import type { Interval, UsagePart } from './tables.ts'
 
 /** Micro-units by where they come from: the customer's accounts, or nobody. Negative flows back. */
@@ -48,16 +49,18 @@ export async function readPurses(
   q: Pick<Queryable, 'select'>,
   userIds: string[],
 ): Promise<Map<string, Purse>> {
-  const wallets = await q
-    .select({ userId: wallet.userId, currency: wallet.currency })
-    .from(wallet)
-    .where(inArray(wallet.userId, userIds))
-  const accounts = await q.select().from(ledgerAccount).where(inArray(ledgerAccount.userId, userIds))
-  const held = await q
-    .select()
-    .from(walletHold)
-    .where(and(inArray(walletHold.userId, userIds), isNull(walletHold.releasedAt)))
-  const lots = await readLotsOfMany(q, userIds)
+  const [wallets, accounts, held, lots] = await Promise.all([
+    q
+      .select({ userId: wallet.userId, currency: wallet.currency })
+      .from(wallet)
+      .where(inArray(wallet.userId, userIds)),
+    q.select().from(ledgerAccount).where(inArray(ledgerAccount.userId, userIds)),
+    q
+      .select()
+      .from(walletHold)
+      .where(and(inArray(walletHold.userId, userIds), isNull(walletHold.releasedAt))),
+    readLotsOfMany(q, userIds),
+  ])
   const accountsOf = Map.groupBy(accounts, ({ userId }) => userId)
   const heldOf = Map.groupBy(held, ({ userId }) => userId)
   return new Map(
@@ -127,6 +130,26 @@ export function endInPurse(purse: Purse, at: Date): { grantId: string; micro: bi
       }
       return { grantId: lot.id, micro }
     })
+}
+
+/** Whether credits have ended that the books do not know of, or that are there for what was set aside alone. */
+export function hasEnds({ lots }: Purse, now: Date): boolean {
+  return lots.some(({ ended, endsAt }) => ended || (endsAt !== null && endsAt <= now))
+}
+
+/**
+ * Makes what is left of subjects' holds available again, in memory alone.
+ * @returns The holds' ids; none of a subject that nothing is set aside for.
+ */
+export function releaseInPurse(purse: Purse, subjects: readonly Subject[]): string[] {
+  return subjects.flatMap(({ kind, id }) => {
+    const name = nameOf({ subjectKind: kind, subjectId: id })
+    const hold = purse.holds.get(name)
+    if (!hold) return []
+    purse.holds.delete(name)
+    purse.unheldMicro += hold.leftMicro
+    return [hold.id]
+  })
 }
 
 /**

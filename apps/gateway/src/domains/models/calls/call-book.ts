@@ -1,29 +1,30 @@
 import { OPEN_CREATION_STATUSES } from '@berth/contract/creation-states'
 import type { CALL_ERRORS } from '@berth/contract/session-log'
-import { and, asc, count, eq, gt, gte, inArray, lt, ne, notExists, notInArray, or, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, lt, ne, notExists, or, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
-import { createAtOnce, createAtOnceEach } from '../../../platform/at-once.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
+import { isDatabaseUnavailable } from '../../../platform/database/unavailable.ts'
 import { gateway } from '../../../platform/gateways/tables.ts'
+import { createGathered } from '../../../platform/gathered.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
-import type { Billing, Subject } from '../../billing/billing.ts'
+import type { Billing } from '../../billing/billing.ts'
 import type { Budgets } from '../../budgets/budgets.ts'
-import { forCustomer } from '../../customers/customers.ts'
 import { creationItem } from '../creations/tables.ts'
-import { settleOfKey, takeOfKey } from '../key-limits.ts'
-import { type Once, requireFirst } from '../once-calls.ts'
+import type { Once } from '../once-calls.ts'
 import { modelCall } from '../tables.ts'
-import { metersOf, mostMicro, type Used, type UsedMost } from './used.ts'
+import { type Begin, beginCalls, openAccount } from './begin-calls.ts'
+import { type End, endCalls, letGo } from './end-calls.ts'
+import type { Used, UsedMost } from './used.ts'
 
 export interface CallBookDeps {
   db: Database
   clock: Clock
   ids: Ids
   log: Pick<Logger, 'error' | 'warn'>
-  billing: Pick<Billing, 'lockWallet' | 'holdForModel' | 'releaseHold' | 'chargeOnce' | 'totals'>
+  billing: Pick<Billing, 'lockWallet' | 'openModelPurse' | 'releaseHold' | 'settle' | 'totals'>
   budgets: Pick<Budgets, 'requireRoom' | 'keys'>
   /** This gateway. */
   owner: string
@@ -42,9 +43,6 @@ export interface ModelCaller {
   /** Told how many it has used, once it is over. */
   onUsed?: (tokens: number) => void
 }
-
-/** A model as it is charged: also one that the catalogue has no more, of which nothing is charged. */
-type PricedModel = Parameters<typeof metersOf>[0]
 
 /** How a call ended. */
 export interface CallEnd {
@@ -71,147 +69,130 @@ const hasLostGateway = sql`not exists (
 )`
 
 /**
- * Begins and ends that are written down at a time, of one customer and of all. Those of one wait for the wallet's lock, each
- * with a connection of the pool in hand, of which there are twenty for everybody (decision 0105). Others wait in line with
- * none, and since the desk lets no more than so many calls of a customer in, no line is long.
+ * Begins and ends of one customer are written down one transaction after the other, which wait for the wallet's lock with a
+ * connection of the pool in hand; there are twenty of those for everybody (decision 0105). What comes meanwhile waits with
+ * none, and is written down together by the next transaction, so that many calls at once cost little more than one.
  */
-export const OF_ONE_AT_ONCE_MAX = 3
+const TOGETHER_MAX = 100
 const AT_ONCE_MAX = 10
 
-const subjectOf = (callId: string): Subject => ({ kind: 'model_call', id: callId })
-
-/** Calls that end in one of these do not count among those that cost nothing, unless something of an answer had come. */
-const UNANSWERED: ('failed' | 'lost')[] = ['failed', 'lost']
-
-/** Whether a customer has one left of the calls of a model that cost nothing today. The caller holds the wallet's lock. */
-async function hasFreeCall(
-  tx: Transaction,
-  { userId, model, now }: { userId: string; model: CatalogueModel; now: Date },
-): Promise<boolean> {
-  if (model.free_calls_per_day === 0) return false
-  const today = new Date(now)
-  today.setUTCHours(0, 0, 0, 0)
-  const [taken] = await tx
-    .select({ calls: count() })
-    .from(modelCall)
-    .where(
-      and(
-        eq(modelCall.userId, userId),
-        eq(modelCall.modelId, model.id),
-        gte(modelCall.startedAt, today),
-        modelCall.free,
-        or(notInArray(modelCall.status, UNANSWERED), gt(modelCall.outputTokens, 0), gt(modelCall.images, 0)),
-      ),
-    )
-  return (taken?.calls ?? 0) < model.free_calls_per_day
-}
+/** A call that begins or ends. */
+type Change = ({ change: 'begin' } & Begin) | ({ change: 'end' } & End)
 
 /** What calls of models cost: set aside before the model is asked, charged when it has answered. */
-export function createCallBook({ db, clock, ids, log, billing, budgets, owner }: CallBookDeps) {
-  const ofOne = createAtOnceEach(OF_ONE_AT_ONCE_MAX)
-  const ofAll = createAtOnce(AT_ONCE_MAX)
-  /** Works on the book in turn. What one has begun and ended is in one line, so that no ends are left behind by begins. */
-  const inTurn = <T>(userId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
-    ofOne(userId, () => ofAll(() => db.transaction(work)))
+export function createCallBook(deps: CallBookDeps) {
+  const { db, clock, ids, log, billing, budgets, owner } = deps
+  /** Customers who are being told that a key's budget stops it, by the key's id. */
+  const telling = new Map<string, Promise<void>>()
 
-  async function beginIn(
+  /**
+   * Where calls only begin, the transaction holds for everybody once it has committed, but may reach the disk a moment later:
+   * no server is asked before it has committed, and where the database's computer fails within that moment, the calls are
+   * charged to nobody (decision 0142). What charges is on the disk.
+   * @returns What each came to: null of one that begins, what it cost of one that ends.
+   */
+  async function writeDown(
     tx: Transaction,
-    { userId, keyId, once = null }: ModelCaller,
-    model: CatalogueModel,
-    call: { most: UsedMost; streamed: boolean },
-  ): Promise<string> {
-    const callId = ids.uuid()
-    const fullMicro = mostMicro(model, call.most)
-    const at = clock.now()
-    await forCustomer(tx, userId)
-    const { currency } = await billing.lockWallet(tx, userId)
-    if (once) await requireFirst(tx, { userId, once, now: at, currency })
-    const free = fullMicro > 0n && (await hasFreeCall(tx, { userId, model, now: at }))
-    const amountMicro = free ? 0n : fullMicro
-    if (keyId !== null) {
-      const call = { userId, keyId, modelId: model.id, mostMicro: amountMicro, at, currency }
-      await takeOfKey(tx, budgets, call)
+    userId: string,
+    changes: readonly Change[],
+  ): Promise<PromiseSettledResult<bigint | null>[]> {
+    const begins = changes.filter(({ change }) => change === 'begin') as Begin[]
+    const ends = changes.filter(({ change }) => change === 'end') as End[]
+    // The account comes before the wallet in every transaction.
+    const opened = begins.length > 0 ? openAccount(tx, userId) : null
+    if (ends.length === 0) {
+      const [, refused] = await Promise.all([
+        tx.execute(sql`set local synchronous_commit = off`),
+        beginCalls(tx, deps, userId, begins, opened),
+      ])
+      return changes.map(({ callId }) => resultOf(refused.get(callId), null))
     }
-    if (amountMicro > 0n) {
-      await budgets.requireRoom(tx, { userId, instanceId: null })
-      await billing.holdForModel(tx, { userId, callId, amountMicro })
-    }
-    await tx.insert(modelCall).values({
-      id: callId,
-      userId,
-      keyId,
-      modelId: model.id,
-      streamed: call.streamed,
-      free,
-      status: 'running',
-      gatewayId: owner,
-      startedAt: at,
-      mostMicro: amountMicro,
-      ...(once && { onceKey: once.key, onceBody: once.body }),
-    })
-    return callId
+    const [closed, cost] = await Promise.all([opened, endCalls(tx, deps, userId, ends)])
+    const refused = begins.length > 0 ? await beginCalls(tx, deps, userId, begins, closed) : null
+    return changes.map(({ callId }) => resultOf(refused?.get(callId), cost.get(callId) ?? null))
   }
 
-  async function endIn(
-    tx: Transaction,
-    { userId }: Pick<ModelCaller, 'userId'>,
-    model: PricedModel,
-    callId: string,
-    end: CallEnd,
-  ): Promise<bigint> {
-    const { status, used, firstByteMs, estimated = false } = end
-    const errorCode = status === 'failed' ? (end.errorCode ?? 'not_answered') : null
-    await billing.lockWallet(tx, userId)
-    const [row] = await tx.select().from(modelCall).where(eq(modelCall.id, callId)).for('update')
-    if (row?.status !== 'running') return 0n
-    const subject = subjectOf(callId)
-    await billing.releaseHold(tx, { userId, subject })
-    const meters = metersOf(model, used)
-    const at = clock.now()
-    const isFree = row.free || meters.every(({ rateMicro }) => rateMicro === 0n)
-    const costMicro = isFree
-      ? 0n
-      : await billing.chargeOnce(tx, { userId, subject, name: model.name, meters, at })
-    await tx
-      .update(modelCall)
-      .set({ ...used, status, estimated, endedAt: at, firstByteMs, costMicro, errorCode })
-      .where(eq(modelCall.id, callId))
-    await settleOfKey(tx, { ...row, costMicro })
-    return costMicro
-  }
+  const turns = createGathered<Change, bigint | null>({
+    togetherMax: TOGETHER_MAX,
+    atOnceMax: AT_ONCE_MAX,
+    async run(userId, changes) {
+      const alone = (some: readonly Change[]) => db.transaction(tx => writeDown(tx, userId, some))
+      try {
+        return await alone(changes)
+      } catch (error) {
+        if (changes.length === 1 || isDatabaseUnavailable(error)) throw error
+        log.warn({ err: error }, 'calls of models are written down one by one, since together they cannot be')
+      }
+      const results: PromiseSettledResult<bigint | null>[] = []
+      for (const change of changes) {
+        results.push(
+          ...(await alone([change]).catch(reason => [
+            { status: 'rejected', reason } as PromiseRejectedResult,
+          ])),
+        )
+      }
+      return results
+    },
+  })
 
   /** Tells a customer, once, whose key's budget let a call begin no more. @throws The refusal, in any case. */
   async function tellRefusal({ keyId }: Pick<ModelCaller, 'keyId'>, error: unknown): Promise<never> {
     if (keyId !== null && error instanceof ApiError && error.code === 'api_key_spent') {
-      await budgets.keys.tellStopped(keyId)
+      // Of many that are refused together one tells it, and waits for the wallet with a connection.
+      const told = telling.get(keyId) ?? budgets.keys.tellStopped(keyId).finally(() => telling.delete(keyId))
+      telling.set(keyId, told)
+      await told
     }
     throw error
   }
 
   return {
-    /** Works on the book in turn with the other begins and ends of a customer. */
-    inTurn,
-    /** As `begin`, in a transaction of {@link inTurn}: what is written down with a call is so together with it. */
-    beginIn,
+    /**
+     * Works on the book in a transaction of its own, in turn with the other begins and ends of a customer: what is written
+     * down with calls is so together with them.
+     */
+    inTurn: <T>(userId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
+      turns.alone(userId, () => db.transaction(work)),
+
+    /**
+     * Begins calls in a transaction of {@link inTurn} that has begun with the customer: all of them, or none.
+     * @returns Their ids, in their order.
+     * @throws ApiError Why the first of those that may not begin may not, as {@link begin}.
+     */
+    async beginIn(
+      tx: Transaction,
+      userId: string,
+      begins: readonly Omit<Begin, 'callId'>[],
+    ): Promise<string[]> {
+      const all = begins.map(begin => ({ ...begin, callId: ids.uuid() }))
+      const [reason] = (await beginCalls(tx, deps, userId, all, null)).values()
+      if (reason) throw reason
+      return all.map(({ callId }) => callId)
+    },
+
     /** For what {@link beginIn} throws, once its transaction is over. */
     tellRefusal,
-    /** As `end`, in the same way. */
-    endIn,
+
+    /** As {@link end}, of some calls and in the same way. @returns What each cost, by its id. */
+    endIn: (tx: Transaction, userId: string, ends: readonly End[]): Promise<Map<string, bigint>> =>
+      endCalls(tx, deps, userId, ends),
 
     /**
      * Writes a call down and sets aside what it may cost at the most, so that no number of calls at once spends more than
      * there is.
      * @returns Its id.
      * @throws ApiError `insufficient_balance`, `budget_reached`, `login_expired` where the account was deleted, and as
-     *   {@link takeOfKey} and {@link requireFirst}.
+     *   `KeyLimits.check` and `requireFirst`.
      */
     async begin(
       caller: ModelCaller,
       model: CatalogueModel,
       call: { most: UsedMost; streamed: boolean },
     ): Promise<string> {
-      const begun = inTurn(caller.userId, tx => beginIn(tx, caller, model, call))
-      const callId = await begun.catch(error => tellRefusal(caller, error))
+      const { userId, keyId, once = null } = caller
+      const callId = ids.uuid()
+      const begun = turns.together(userId, { change: 'begin', callId, keyId, once, model, ...call })
+      await begun.catch(error => tellRefusal(caller, error))
       caller.onBegun?.(callId)
       return callId
     },
@@ -220,8 +201,9 @@ export function createCallBook({ db, clock, ids, log, billing, budgets, owner }:
      * Lets go what was set aside and charges what was used, once: of a call that has ended already nothing happens.
      * @returns What it cost, in micro-units.
      */
-    end: (caller: ModelCaller, model: CatalogueModel, callId: string, end: CallEnd): Promise<bigint> =>
-      inTurn(caller.userId, tx => endIn(tx, caller, model, callId, end)),
+    async end({ userId }: ModelCaller, model: CatalogueModel, callId: string, how: CallEnd): Promise<bigint> {
+      return (await turns.together(userId, { change: 'end', callId, model, how })) ?? 0n
+    },
 
     /** Lets go what was set aside for calls whose gateway has ended before they did: nothing is charged. */
     async endLost(signal: AbortSignal): Promise<void> {
@@ -252,13 +234,7 @@ export function createCallBook({ db, clock, ids, log, billing, budgets, owner }:
         try {
           await db.transaction(async tx => {
             await billing.lockWallet(tx, userId)
-            await billing.releaseHold(tx, { userId, subject: subjectOf(id) })
-            const [ended] = await tx
-              .update(modelCall)
-              .set({ status: 'lost', endedAt: clock.now() })
-              .where(and(eq(modelCall.id, id), sql`${modelCall.status} = 'running'`))
-              .returning()
-            if (ended) await settleOfKey(tx, { ...ended, costMicro: 0n })
+            await letGo(tx, deps, { userId, callId: id })
           })
         } catch (error) {
           log.error({ err: error, call: id }, 'a lost call of a model was not ended')
@@ -268,3 +244,7 @@ export function createCallBook({ db, clock, ids, log, billing, budgets, owner }:
   }
 }
 export type CallBook = ReturnType<typeof createCallBook>
+
+function resultOf(reason: ApiError | undefined, value: bigint | null): PromiseSettledResult<bigint | null> {
+  return reason ? { status: 'rejected', reason } : { status: 'fulfilled', value }
+}

@@ -50,12 +50,8 @@ interface AskDeps {
   wake(): void
 }
 
-/** What of one picture or film is written down with its call. */
-interface Wanted {
-  id: string
-  kind: CreationKind
-  seconds: number | null
-}
+/** What one picture or film costs by. */
+type Wanted = Pick<Run, 'kind' | 'seconds'>
 
 /** Where pictures and films are asked for: looked at, paid for in advance, and put in line. */
 export function createAskCreations(deps: AskDeps) {
@@ -67,8 +63,20 @@ export function createAskCreations(deps: AskDeps) {
     ...(kind === 'image' ? { images: 1 } : { videoSeconds: seconds ?? 0 }),
   })
 
-  const begin = (tx: Transaction, caller: ModelCaller, model: CatalogueModel, wanted: Wanted) =>
-    book.beginIn(tx, caller, model, { most: mostOf(wanted), streamed: false })
+  /** Begins the calls of so many. A question that is asked once is one call, which stands for all of them. */
+  const begin = (
+    tx: Transaction,
+    { userId, keyId, once = null }: ModelCaller,
+    model: CatalogueModel,
+    { many, ...wanted }: Wanted & { many: number },
+  ): Promise<string[]> =>
+    book.beginIn(
+      tx,
+      userId,
+      Array.from({ length: many }, (_, number) => ({
+        ...{ keyId, once: number === 0 ? once : null, model, most: mostOf(wanted), streamed: false },
+      })),
+    )
 
   /** Takes the customer's locks in their order, under which the rest is counted. @throws ApiError */
   async function admit(tx: Transaction, userId: string, kind: CreationKind, more: number): Promise<void> {
@@ -103,17 +111,17 @@ export function createAskCreations(deps: AskDeps) {
       await tx
         .insert(creation)
         .values({ ...run, id, userId, keyId, modelId: model.id, createdAt: at, keptUntil })
-      const calls: string[] = []
-      for (let number = 0; number < run.count; number++) {
-        const wanted = { id: ids.uuid(), kind: run.kind, seconds: run.seconds }
-        // A question that is asked once is one call, which stands for the whole run.
-        const callId = await begin(tx, number === 0 ? caller : { userId, keyId }, model, wanted)
-        calls.push(callId)
-        await tx.insert(creationItem).values({
-          ...{ id: wanted.id, creationId: id, userId, kind: run.kind, modelId: model.id, number, callId },
-          ...{ seed: (run.seed + number) % (CREATION_SEED_MAX + 1), status: 'queued', createdAt: at },
-        })
-      }
+      const calls = await begin(tx, caller, model, { kind: run.kind, seconds: run.seconds, many: run.count })
+      await tx.insert(creationItem).values(
+        calls.map((callId, number) => ({
+          ...{ id: ids.uuid(), creationId: id, userId, kind: run.kind, modelId: model.id, number, callId },
+          ...{
+            seed: (run.seed + number) % (CREATION_SEED_MAX + 1),
+            status: 'queued' as const,
+            createdAt: at,
+          },
+        })),
+      )
       return calls[0]
     })
     const first = await asked.catch(error => book.tellRefusal(caller, error))
@@ -165,9 +173,8 @@ export function createAskCreations(deps: AskDeps) {
       await book.inTurn(userId, async tx => {
         await admit(tx, userId, item.kind, 1)
         const run = await ownRun(tx, userId, item.creationId)
-        const callId = await begin(tx, caller, model, {
-          ...{ id: itemId, kind: item.kind, seconds: run.seconds },
-        })
+        const [callId] = await begin(tx, caller, model, { kind: item.kind, seconds: run.seconds, many: 1 })
+        if (callId === undefined) throw new Error('a call has no id')
         const at = clock.now()
         const [begun] = await tx
           .update(creationItem)

@@ -38,10 +38,13 @@ export function createItemEnds(deps: EndDeps) {
     end: { status: 'done' | 'left' | 'failed'; used?: object; errorCode?: ErrorCode },
   ): Promise<bigint> {
     const { status, used = {}, errorCode } = end
-    return await book.endIn(tx, item, pricedModel(models, item.modelId), item.callId, {
+    const model = pricedModel(models, item.modelId)
+    const how = {
       ...{ status, used: { ...NO_USE, ...used }, firstByteMs: null },
       ...(errorCode && { errorCode: loggedErrorOf(errorCode) }),
-    })
+    }
+    const costs = await book.endIn(tx, item.userId, [{ callId: item.callId, model, how }])
+    return costs.get(item.callId) ?? 0n
   }
 
   /** A mail tells of a film, where that is wanted. */

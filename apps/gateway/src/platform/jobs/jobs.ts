@@ -224,7 +224,7 @@ export function createJobs(deps: {
     },
     async countLate(queue, seconds) {
       const { rows } = await database.pool.query<{ count: number }>(
-        `select count(*)::int as count from ${SCHEMA}.job
+        `select count(*)::int as count from ${JOBS_SCHEMA}.job
         where name = $1 and state < 'active' and created_on < now() - make_interval(secs => $2)
           and (retry_count > 0 or start_after < now() - make_interval(secs => $2))`,
         [queue, seconds],

@@ -56,7 +56,7 @@ function diffLists(
 
 /** What of a value is otherwise, each field in words of its own: `price_micro_per_hour: $1.20 → $1.10`. */
 function changesIn(before: unknown, after: unknown, path = ''): string[] {
-  if (textOf(before, path) === textOf(after, path)) return []
+  if (wholeOf(before) === wholeOf(after)) return []
   if (isFields(before) && isFields(after)) {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
     return names.flatMap(name => changesIn(before[name], after[name], path === '' ? name : `${path}.${name}`))
@@ -67,6 +67,10 @@ function changesIn(before: unknown, after: unknown, path = ''): string[] {
 
 const isFields = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
+
+/** A text that is the same for the same values alone. */
+const wholeOf = (value: unknown) =>
+  JSON.stringify(value, (_, inner) => (typeof inner === 'bigint' ? `${inner}n` : inner)) ?? ''
 
 /** What is longer is no help on a line. */
 const SHOWN_CHARS_MAX = 120

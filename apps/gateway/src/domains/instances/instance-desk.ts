@@ -30,7 +30,7 @@ export type SeenInstance = Pick<
 >
 
 /** What an instance hangs in; null where nothing is wrong with it. @param now Against which its stay in its status counts. */
-export function stallOf(
+function stallOf(
   row: Pick<SeenInstance, 'status' | 'statusSince' | 'attempts' | 'desired'>,
   now: Date,
   limits: Pick<ReconcileLimits, 'statusMs'> = RECONCILE_LIMITS,

@@ -48,7 +48,7 @@ export function facts(list: readonly (readonly [string, string | null])[]): stri
 }
 
 /** What somebody else wrote, on one line and without what a terminal would obey. */
-export function plainLine(text: string): string {
+function plainLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
@@ -69,7 +69,7 @@ function fitted(text: string, width: number, right = false): string {
 }
 
 /** Columns that a text takes: letters of East Asia take two. */
-export function widthOf(text: string): number {
+function widthOf(text: string): number {
   let width = 0
   for (const letter of text) width += isWide(letter) ? 2 : 1
   return width

@@ -33,12 +33,6 @@ export async function* partsOf(file: string): AsyncGenerator<TarPart> {
   }
 }
 
-/** Reads only what a backup says of itself. @throws BadBackup for what is none, or is of a form that is not known here. */
-export async function readManifest(file: string): Promise<Manifest> {
-  for await (const part of partsOf(file)) return manifestOf(file, part)
-  throw new BadBackup(`${file} is no backup of Berth.`)
-}
-
 /**
  * Reads a backup from its beginning to its end, and sums it.
  * @throws BadBackup where anything of it is missing, changed or too much.
@@ -67,10 +61,6 @@ export async function checkBackup(file: string): Promise<{ manifest: Manifest; s
     throw new BadBackup(`${file} is damaged: it holds something else than what was written into it.`)
   }
   return { manifest, sums }
-}
-
-async function manifestOf(file: string, part: TarPart): Promise<Manifest> {
-  return parsed(file, part.entry.name, await wholeOf(part))
 }
 
 function parsed(file: string, name: string, bytes: Buffer): Manifest {

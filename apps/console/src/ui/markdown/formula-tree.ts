@@ -118,7 +118,7 @@ function mathOf({ tex, isDisplay }: Formula, katex: Katex): Element | null {
  * Reads the markup that KaTeX makes, whose form is simple.
  * @returns Its `math` element; null where there is anything else in it than formulas have.
  */
-export function readMathml(markup: string): Element | null {
+function readMathml(markup: string): Element | null {
   const root: Root = { type: 'root', children: [] }
   const open: (Root | Element)[] = [root]
   const inner = /^<span class="katex">(<math[\s\S]*<\/math>)<\/span>$/.exec(markup)?.[1]

@@ -134,7 +134,9 @@ export const MACHINE_ACTS = {
     return (await performer.ask(deleteSnapshot, { params: { id: one.id, snapshot_id: snapshot.id } })).ok
   },
   async bindAddress(performer) {
-    const one = await pickInstance(performer, ({ eip }) => !eip?.id)
+    const isFit = ({ eip, status, tcp_ports }: Instance) =>
+      !eip?.id && tcp_ports.length > 0 && (status === 'running' || status === 'stopped')
+    const one = await pickInstance(performer, isFit)
     if (!one) return false
     return (
       await performer.ask(bindPublicIp, { body: { region_code: REGION, instance_id: one.instance_id } })

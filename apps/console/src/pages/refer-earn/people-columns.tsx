@@ -32,14 +32,14 @@ export function useRecordColumns(quarter: string, terms: ReferralTerms): Column<
         key: 'registered',
         narrow: 'under',
         header: t('registered'),
-        width: '11rem',
+        width: '12.4rem',
         cell: row => <span className="tabular">{format.date(row.registration_time)}</span>,
       },
       {
         key: 'first',
         narrow: null,
         header: t('first_topup'),
-        width: '16rem',
+        width: '14.6rem',
         cell: row => <FirstTopup row={row} topup={terms.first_topup} />,
       },
       {

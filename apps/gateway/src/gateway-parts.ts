@@ -1,4 +1,4 @@
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { GatewayParts } from './compose.ts'
 import { chooseCaptcha } from './drivers/captcha/choose-captcha.ts'
 import { checkRecipeParts } from './drivers/compute/check-recipe.ts'
@@ -8,6 +8,8 @@ import { createCasdoorSource } from './drivers/identity/casdoor/casdoor-source.t
 import { openLayoutStore } from './drivers/image-store/open-store.ts'
 import { createMailboxDriver } from './drivers/mail/mailbox.ts'
 import { createSmtpDriver } from './drivers/mail/smtp.ts'
+import { createLocalModel, type LocalModel } from './drivers/models/local/local-model.ts'
+import { withLocalModel } from './drivers/models/local/local-models.ts'
 import { modelServersOf } from './drivers/models/model-servers.ts'
 import type { PaymentDriver } from './drivers/payments/port.ts'
 import { offersStripe } from './drivers/payments/stripe/offers-stripe.ts'
@@ -38,6 +40,22 @@ export function readCatalogue({
 }
 
 /**
+ * The model that runs beside the gateway, where the settings name one; it is not started yet.
+ * @returns It, and the catalogue with it. @throws CatalogueError
+ */
+export function localModelOf(
+  { localModel: source, localModelEngine: engine, dataDir }: Config,
+  catalogue: Catalogue,
+  log: Logger,
+): { localModel: LocalModel | null; catalogue: Catalogue } {
+  if (source === null) return { localModel: null, catalogue }
+  const { models, contextTokens } = withLocalModel(catalogue, source)
+  const folder = join(dataDir, 'local-model')
+  const localModel = createLocalModel({ source, engine, folder, contextTokens, ids: systemIds, log })
+  return { localModel, catalogue: { ...catalogue, models } }
+}
+
+/**
  * What a gateway is put together from by its settings: all but what is of one process alone, its id and its engines.
  * The operator's command line is put together from the same.
  */
@@ -46,6 +64,8 @@ export async function gatewayParts(from: {
   catalogue: Catalogue
   database: OpenDatabase
   secrets: Secrets
+  /** The model beside the gateway; null: none. */
+  localModel: Pick<LocalModel, 'server'> | null
   log: Logger
 }): Promise<Omit<GatewayParts, 'gatewayId' | 'formerGatewayId' | 'engines'>> {
   const { config, catalogue, database, secrets, log } = from
@@ -63,8 +83,11 @@ export async function gatewayParts(from: {
       dirname(config.catalogueFile),
     ),
     imageStore: openLayoutStore(config.imageStore),
-    modelServers: modelServersOf(catalogue.models, namedVariables(), () =>
-      Math.floor(systemClock.now().getTime() / 1_000),
+    modelServers: modelServersOf(
+      catalogue.models,
+      namedVariables(),
+      () => Math.floor(systemClock.now().getTime() / 1_000),
+      from.localModel?.server ?? null,
     ),
     mail: config.smtp
       ? { driver: createSmtpDriver(config.smtp), mailbox: null }

@@ -6,7 +6,7 @@ import { engineDescriptionSchema } from './drivers/compute/engine-description.ts
 import { createAutoSource, createEngineSource } from './drivers/compute/engine-source.ts'
 import type { Engine } from './drivers/compute/port/engine.ts'
 import { findModels } from './drivers/models/find-models.ts'
-import { gatewayParts, readCatalogue } from './gateway-parts.ts'
+import { gatewayParts, localModelOf, readCatalogue } from './gateway-parts.ts'
 import { systemClock } from './platform/clock.ts'
 import { type Catalogue, CatalogueError } from './platform/config/catalogue.ts'
 import { type Config, ConfigError, loadConfig } from './platform/config/config.ts'
@@ -31,6 +31,7 @@ const DEADLINE_MS = {
   management: 1_000,
   requests: 5_000,
   loops: 6_000,
+  localModel: 4_000,
   machines: 8_000,
   pools: 2_000,
   database: 45_000,
@@ -63,7 +64,9 @@ async function start(config: Config): Promise<void> {
 
 /** Each part puts its own end before the ends of those that it builds on. */
 async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]): Promise<void> {
-  const catalogue = await withFoundModels(readCatalogue(config), config, log)
+  const read = localModelOf(config, readCatalogue(config), log)
+  const { localModel } = read
+  const catalogue = await withFoundModels(read.catalogue, config, log)
   const gatewayId = systemIds.uuid()
   const lock = needsDataDir(config) ? lockDataDir(config.dataDir, gatewayId) : null
   if (lock) process.on('exit', lock.release)
@@ -81,7 +84,7 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
   const base = { db, clock: systemClock, ids: systemIds }
   const secrets = await openSecrets({ ...base, config, folder, database, log })
   const gateway = await composeGateway({
-    ...(await gatewayParts({ config, catalogue, database, secrets, log })),
+    ...(await gatewayParts({ config, catalogue, database, secrets, localModel, log })),
     gatewayId,
     formerGatewayId: lock?.formerGatewayId ?? null,
     engines: engineSources({ catalogue, config, secrets, log }),
@@ -95,10 +98,14 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
     },
     { name: 'requests', deadlineMs: DEADLINE_MS.requests, run: gateway.stopRequests },
     { name: 'loops', deadlineMs: DEADLINE_MS.loops, run: gateway.stopLoops },
+    ...(localModel
+      ? [{ name: 'local model', deadlineMs: DEADLINE_MS.localModel, run: localModel.stop }]
+      : []),
     { name: 'machines', deadlineMs: DEADLINE_MS.machines, run: gateway.stopCompute },
   )
   const address = await listen(gateway, config)
   await gateway.start()
+  localModel?.start()
   management.show(gateway.managed)
   await greet({ gateway, config, address, managementAddress })
 }

@@ -34,9 +34,10 @@ export function hostedModel(id: string, part: Partial<CatalogueModel> = {}): Cat
 }
 
 /** A server of a catalogue's model that a test has started. */
-export const at = ({ url }: ModelServerDouble): CatalogueModel['servers'][number] => ({
-  driver: 'openai',
-  url,
-  key_env: 'TEST_KEY',
-  model: 'theirs',
-})
+export const at = ({ url }: ModelServerDouble) =>
+  ({
+    driver: 'openai',
+    url,
+    key_env: 'TEST_KEY',
+    model: 'theirs',
+  }) satisfies CatalogueModel['servers'][number]

@@ -2,6 +2,7 @@ import { createApiKey } from '@berth/contract/api-keys'
 import type { CallInput } from '@berth/contract/call'
 import OpenAI, { type ClientOptions } from 'openai'
 import { modelServersOf } from '../src/drivers/models/model-servers.ts'
+import type { ModelServer } from '../src/drivers/models/port.ts'
 import type { CatalogueModel } from '../src/platform/config/catalogue.ts'
 import { at, hostedModel } from './hosted-models.ts'
 import { type ModelServerDouble, startModelServer } from './model-server.ts'
@@ -39,11 +40,14 @@ export const ANSWER_MAX = 100
 interface ModelGatewayOptions extends NonNullable<Parameters<typeof startGateway>[0]> {
   /** Models besides `one` and `two`. */
   more?: (servers: Pick<ModelGateway, 'server' | 'spare'>) => CatalogueModel[]
+  /** Answers for those of them that are local. */
+  local?: ModelServer
 }
 
 /** @param options Parts of the gateway to be other than usual, and further models. */
 export async function startModelGateway({
   more = () => [],
+  local,
   ...overrides
 }: ModelGatewayOptions = {}): Promise<ModelGateway> {
   const [server, spare] = await Promise.all([startModelServer(), startModelServer()])
@@ -58,7 +62,12 @@ export async function startModelGateway({
   const parts = {
     ...overrides,
     catalogue: { ...plain, models },
-    modelServers: modelServersOf(models, { TEST_KEY: 'their-key' }, () => Math.floor(Date.now() / 1_000)),
+    modelServers: modelServersOf(
+      models,
+      { TEST_KEY: 'their-key' },
+      () => Math.floor(Date.now() / 1_000),
+      local ?? null,
+    ),
   }
   const gateway = await startGateway(parts)
   return {

@@ -1,6 +1,6 @@
 import { composeGateway } from '../compose.ts'
 import { createMailDesk } from '../drivers/mail/mail-desk.ts'
-import { gatewayParts, readCatalogue } from '../gateway-parts.ts'
+import { gatewayParts, localModelOf, readCatalogue } from '../gateway-parts.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Config } from '../platform/config/config.ts'
 import { embeddedUrlOf } from '../platform/database/embedded/embedded-postgres.ts'
@@ -23,11 +23,11 @@ export async function openInstallation(
   const url = config.databaseUrl ?? embeddedUrlOf(config.dataDir, folder?.databasePassword ?? '')
   const database = openDatabase({ url, log })
   try {
-    const catalogue = readCatalogue(config)
+    const { catalogue, localModel } = localModelOf(config, readCatalogue(config), log)
     const base = { clock: systemClock, ids: systemIds, log }
     const secrets = await openSecrets({ ...base, config, folder, database })
     const gateway = await composeGateway({
-      ...(await gatewayParts({ config, catalogue, database, secrets, log })),
+      ...(await gatewayParts({ config, catalogue, database, secrets, localModel, log })),
       gatewayId: systemIds.uuid(),
       formerGatewayId: null,
       engines: [],

@@ -35,7 +35,7 @@ export async function findModels(
     servers.map(async ({ vendor, port }) => {
       const url = `http://127.0.0.1:${port}/v1`
       const ids = await idsAt(url, waitMs)
-      return ids.map(id => foundModel({ id, vendor, url }, prices))
+      return ids.map(id => foundModel({ id, vendor, server: { driver: 'openai', url } }, prices))
     }),
   )
   const known = new Set(models.map(({ id }) => id))
@@ -73,8 +73,9 @@ async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(pieces).toString('utf8')
 }
 
-function foundModel(
-  { id, vendor, url }: { id: string; vendor: string; url: string },
+/** A model of which no more is known than its name. */
+export function foundModel(
+  { id, vendor, server }: { id: string; vendor: string; server: CatalogueModel['servers'][number] },
   prices: NonNullable<Catalogue['found_models']>,
 ): CatalogueModel {
   const isEmbedding = /embed/i.test(id)
@@ -97,6 +98,6 @@ function foundModel(
     video_seconds: [],
     image_input: null,
     free_calls_per_day: 0,
-    servers: [{ driver: 'openai', url }],
+    servers: [server],
   }
 }

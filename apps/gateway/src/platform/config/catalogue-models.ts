@@ -16,7 +16,7 @@ const IMAGE_COUNT_MAX = 50
 const MB = 1_000_000
 
 /** What a server is called by that speaks OpenAI's protocol. */
-const modelServer = z.strictObject({
+const openAiServer = z.strictObject({
   driver: z.literal('openai'),
   /** Up to where the paths of the protocol begin: `https://api.openai.com/v1`. */
   url: z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, '')),
@@ -28,6 +28,12 @@ const modelServer = z.strictObject({
   /** What it calls the model; left out: as we do. */
   model: catalogueText.optional(),
 })
+
+/** Another one, or the model that runs beside the gateway (`BERTH_LOCAL_MODEL`). */
+const modelServer = z.discriminatedUnion('driver', [
+  openAiServer,
+  z.strictObject({ driver: z.literal('local') }),
+])
 
 /** Pictures that a model takes (R5.10). */
 const imageInput = z

@@ -15,6 +15,8 @@ describe('settings', () => {
       databaseUrl: null,
       catalogueFile: resolve(root, 'config/catalogue.yaml'),
       findModels: true,
+      localModel: null,
+      localModelEngine: null,
       compute: 'auto',
       smtp: null,
       captcha: { kind: 'default' },

@@ -50,6 +50,14 @@ export interface Config {
   readonly catalogueFile: string
   /** Whether servers of models on this computer are looked for. */
   readonly findModels: boolean
+  /** The model that runs beside the gateway; null: none. */
+  readonly localModel: {
+    readonly place: string
+    readonly isAddress: boolean
+    readonly sha256: string | null
+  } | null
+  /** Folder of the engine of that; null: in the data folder. */
+  readonly localModelEngine: string | null
   readonly compute: 'auto' | 'docker' | 'sandbox' | 'none'
   readonly machineNetworks: readonly string[]
   readonly unfilteredMachines: 'auto' | 'machines-may-reach-private-networks'
@@ -165,6 +173,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     gitAuthority: values.BERTH_GIT_AUTHORITY || null,
     catalogueFile: resolve(PROJECT_DIR, values.BERTH_CATALOGUE),
     findModels: values.BERTH_FIND_MODELS === 'on',
+    localModel: values.BERTH_LOCAL_MODEL && {
+      ...values.BERTH_LOCAL_MODEL,
+      place: values.BERTH_LOCAL_MODEL.isAddress
+        ? values.BERTH_LOCAL_MODEL.place
+        : resolve(PROJECT_DIR, values.BERTH_LOCAL_MODEL.place),
+    },
+    localModelEngine:
+      values.BERTH_LOCAL_MODEL_ENGINE && resolve(PROJECT_DIR, values.BERTH_LOCAL_MODEL_ENGINE),
     compute: values.BERTH_COMPUTE,
     machineNetworks: values.BERTH_MACHINE_NETWORKS,
     unfilteredMachines: values.BERTH_UNFILTERED_MACHINES,

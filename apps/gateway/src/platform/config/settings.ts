@@ -76,6 +76,18 @@ function isStorePlace(text: string): boolean {
   )
 }
 
+/** What stands between a model's place and its checksum. */
+const MODEL_CHECKSUM = /#sha256=(?=[0-9a-f]{64}$)/i
+
+/** A path; or an address by https, or of this computer, whose file is known by its checksum. */
+function isModelPlace(text: string): boolean {
+  const [place = '', sha256] = text.split(MODEL_CHECKSUM)
+  if (!/^https?:/i.test(place)) return place !== '' && !place.includes('\0') && !place.includes('#sha256=')
+  const parsed = URL.parse(place)
+  if (!parsed || sha256 === undefined || parsed.hash !== '') return false
+  return parsed.protocol === 'https:' || isLoopback(parsed.hostname)
+}
+
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 /** Without a host where `?host=` names the folder of a Unix socket, which is no URL to the rest of the world. */
 const DATABASE_ADDRESS = /^postgres(ql)?:\/\/[^\s/]*\/[^\s]+$/
@@ -337,6 +349,33 @@ export const SETTINGS = {
     about:
       'Whether a server of models on this computer (Ollama, LM Studio, llama.cpp, vLLM on their usual ports) is looked for ' +
       'at the start, where the catalogue names no server and says in `found_models` what such models cost.',
+  }),
+  BERTH_LOCAL_MODEL: setting(
+    optional(
+      z
+        .string()
+        .refine(isModelPlace)
+        .transform(text => {
+          const [place = '', sha256] = text.split(MODEL_CHECKSUM)
+          return { place, isAddress: /^https?:/i.test(place), sha256: sha256?.toLowerCase() ?? null }
+        }),
+    ),
+    {
+      default: '',
+      takes:
+        'a path of a GGUF file, or an https address of one followed by its checksum, such as https://example.com/small.gguf#sha256=<64 hexadecimal digits>',
+      about:
+        'A small model that runs on this computer, in a process beside the gateway: real answers with nothing else installed. What is ' +
+        'missing (the file of an address, and the package node-llama-cpp, some 85 MB, by npm) is fetched into the data folder, with ' +
+        'progress in the log. A path may have a checksum, too. It costs what `found_models` of the catalogue says, or what a model ' +
+        'says whose server is `driver: local`. Empty: none.',
+    },
+  ),
+  BERTH_LOCAL_MODEL_ENGINE: setting(optional(z.string().min(1)), {
+    default: '',
+    takes: 'a folder in which npm install node-llama-cpp was run',
+    about:
+      'Where the local model finds its engine, for computers that do not reach a registry of npm. Empty: it is put into the data folder.',
   }),
   BERTH_COMPUTE: setting(z.enum(['auto', 'docker', 'sandbox', 'none']), {
     default: 'auto',

@@ -82,3 +82,58 @@ test('[B10] sixty of them that end at once end in turn, and each does', async ()
   const isDone = and(eq(modelCall.userId, many.userId), eq(modelCall.status, 'done'))
   expect(await models.gateway.database.db.$count(modelCall, isDone)).toBe(CALLS)
 })
+
+/** A cent, in micro-units. */
+const MICRO_PER_CENT = 10_000n
+
+test('[B10] of many that begin together only as many do as there is money for, and the books balance', async () => {
+  const first = await models.customer(10_000)
+  await ask(first)
+  const { db } = models.gateway.database
+  const [known] = await db.select().from(modelCall).where(eq(modelCall.userId, first.userId))
+  const eachMicro = known?.mostMicro ?? 0n
+  const cents = 2
+  const room = Number((BigInt(cents) * MICRO_PER_CENT) / eachMicro)
+  expect(room).toBeGreaterThan(1)
+  expect(room).toBeLessThan(CALLS)
+  const poor = await models.customer(cents)
+  const held = Promise.withResolvers<void>()
+  models.server.asked.length = 0
+  models.server.answer(async (response, asked) => {
+    await held.promise
+    await says('Hello')(response, asked)
+  })
+  const all = await whileHeld(poor, async () => {
+    const calls = Array.from({ length: CALLS }, () =>
+      ask(poor).then(
+        () => null,
+        (error: { code?: string }) => error.code,
+      ),
+    )
+    await expect.poll(countWaiting).toBe(1)
+    return { calls }
+  })
+  await expect.poll(() => models.server.asked.length, { timeout: 30_000 }).toBe(room)
+  models.server.answer(says('Hello'))
+  held.resolve()
+  const codes = await Promise.all(all.calls)
+  expect(codes.filter(code => code === null)).toHaveLength(room)
+  expect(codes.filter(code => code === 'insufficient_quota')).toHaveLength(CALLS - room)
+  expect(await models.gateway.gateway.billing.checkBooks()).toEqual([])
+})
+
+test('[B10] [B3] of two that begin together by one key of idempotency one is asked', async () => {
+  const customer = await models.customer()
+  models.server.asked.length = 0
+  const twice = await whileHeld(customer, async () => {
+    // The first one is under way alone; the two after it begin together.
+    const before = ask(customer)
+    await expect.poll(countWaiting).toBe(1)
+    const headers = { 'Idempotency-Key': 'one' }
+    const calls = [1, 2].map(() => customer.client().chat.completions.create(QUESTION, { headers }))
+    return { all: Promise.allSettled([before, ...calls]) }
+  })
+  const [, ...both] = await twice.all
+  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  expect(models.server.asked).toHaveLength(2)
+})

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { processTree } from './child-server.ts'
 import type { ModelSide } from './model-load.ts'
 
-const START_MS = 90_000
+const START_MS = 240_000
 const ASK_PAUSE_MS = 250
 const PRELOAD = resolve(import.meta.dirname, '../portkey-preload.mjs')
 

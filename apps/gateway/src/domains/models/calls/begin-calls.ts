@@ -1,12 +1,14 @@
 import { and, count, eq, gt, gte, notInArray, or } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import type { Billing } from '../../billing/billing.ts'
+import type { Budgets } from '../../budgets/budgets.ts'
 import { forCustomer } from '../../customers/customers.ts'
 import { openKeyLimits } from '../key-limits.ts'
 import { type Once, requireFirst } from '../once-calls.ts'
 import { modelCall } from '../tables.ts'
-import type { CallBookDeps } from './call-book.ts'
 import { mostMicro, type UsedMost } from './used.ts'
 
 /** A call that begins. */
@@ -19,7 +21,13 @@ export interface Begin {
   streamed: boolean
 }
 
-type Deps = Pick<CallBookDeps, 'clock' | 'billing' | 'budgets' | 'owner'>
+interface Deps {
+  clock: Clock
+  billing: Pick<Billing, 'lockWallet' | 'openModelPurse'>
+  budgets: Pick<Budgets, 'requireRoom' | 'keys'>
+  /** This gateway. */
+  owner: string
+}
 
 /** What was read for calls that begin together, each of which takes what those before it have left. */
 interface Read {

@@ -1,5 +1,4 @@
 import { OPEN_CREATION_STATUSES } from '@berth/contract/creation-states'
-import type { CALL_ERRORS } from '@berth/contract/session-log'
 import { and, asc, eq, inArray, lt, ne, notExists, or, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
@@ -16,8 +15,8 @@ import { creationItem } from '../creations/tables.ts'
 import type { Once } from '../once-calls.ts'
 import { modelCall } from '../tables.ts'
 import { type Begin, beginCalls, openAccount } from './begin-calls.ts'
-import { type End, endCalls, letGo } from './end-calls.ts'
-import type { Used, UsedMost } from './used.ts'
+import { type CallEnd, type End, endCalls, letGo } from './end-calls.ts'
+import type { UsedMost } from './used.ts'
 
 export interface CallBookDeps {
   db: Database
@@ -42,17 +41,6 @@ export interface ModelCaller {
   onAsked?: (tokens: number) => Promise<void>
   /** Told how many it has used, once it is over. */
   onUsed?: (tokens: number) => void
-}
-
-/** How a call ended. */
-export interface CallEnd {
-  status: 'done' | 'left' | 'failed'
-  used: Used
-  firstByteMs: number | null
-  /** Whether what it used is an estimate; left out: its server said it, or it used nothing. */
-  estimated?: boolean
-  /** Of a failed call; left out: no server answered it. */
-  errorCode?: (typeof CALL_ERRORS)[number]
 }
 
 /** A call ends by itself long before that: one that still runs then has lost its gateway. */

@@ -2,7 +2,8 @@ import type { ModelKind } from '@berth/contract/models'
 import type { Logger } from 'pino'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
-import type { CallBook, CallEnd, ModelCaller } from './call-book.ts'
+import type { CallBook, ModelCaller } from './call-book.ts'
+import type { CallEnd } from './end-calls.ts'
 
 /** Calls of one customer that one gateway has under way. */
 const AT_ONCE_MAX = 200

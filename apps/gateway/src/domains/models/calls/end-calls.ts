@@ -1,10 +1,22 @@
+import type { CALL_ERRORS } from '@berth/contract/session-log'
 import { and, eq, inArray, sql } from 'drizzle-orm'
+import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
-import type { Subject } from '../../billing/billing.ts'
+import type { Billing, Subject } from '../../billing/billing.ts'
 import { settleOfKeys } from '../key-limits.ts'
 import { modelCall } from '../tables.ts'
-import type { CallBookDeps, CallEnd } from './call-book.ts'
-import { metersOf } from './used.ts'
+import { metersOf, type Used } from './used.ts'
+
+/** How a call ended. */
+export interface CallEnd {
+  status: 'done' | 'left' | 'failed'
+  used: Used
+  firstByteMs: number | null
+  /** Whether what it used is an estimate; left out: its server said it, or it used nothing. */
+  estimated?: boolean
+  /** Of a failed call; left out: no server answered it. */
+  errorCode?: (typeof CALL_ERRORS)[number]
+}
 
 /** A call that ends. */
 export interface End {
@@ -14,7 +26,10 @@ export interface End {
   how: CallEnd
 }
 
-type Deps = Pick<CallBookDeps, 'clock' | 'billing'>
+interface Deps {
+  clock: Clock
+  billing: Pick<Billing, 'lockWallet' | 'releaseHold' | 'settle'>
+}
 
 const subjectOf = (callId: string): Subject => ({ kind: 'model_call', id: callId })
 

@@ -7,7 +7,7 @@ import { Unfit } from './unfit.ts'
 
 const PACKAGE = 'node-llama-cpp'
 /** Of it and of its program for this computer. */
-export const ENGINE_VERSION = '3.22.1'
+const ENGINE_VERSION = '3.22.1'
 /** Its module, from the folder in which npm put it. */
 export const ENGINE_ENTRY = `node_modules/${PACKAGE}/dist/index.js`
 const INSTALL_MS = 600_000

@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createApiKey } from '@berth/contract/api-keys'
 import { getBalance } from '@berth/contract/billing'
 import { and, eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { wallet } from '../src/domains/billing/ledger/tables.ts'
-import { modelCall } from '../src/domains/models/tables.ts'
+import { budget, budgetCrossing } from '../src/domains/budgets/tables.ts'
+import { apiKeyDay, modelCall } from '../src/domains/models/tables.ts'
 import { type ModelCustomer, type ModelGateway, QUESTION, startModelGateway } from './model-gateway.ts'
 import { says } from './model-server.ts'
 
@@ -136,4 +139,67 @@ test('[B10] [B3] of two that begin together by one key of idempotency one is ask
   const [, ...both] = await twice.all
   expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   expect(models.server.asked).toHaveLength(2)
+})
+
+test('[B10] [B16] of ten that begin together only as many do as their key’s budget has room for, another key’s all do, and it is told once', async () => {
+  const day = { amount: 1, period: 'day' } as const
+  const customer = await models.customer(10_000, { spend_limit: day })
+  const { key } = await models.gateway.data(
+    createApiKey,
+    { body: { name: 'other' } },
+    { token: customer.token },
+  )
+  const { db } = models.gateway.database
+  // Long enough that ten have no room in a cent.
+  const question = { ...QUESTION, messages: [{ role: 'user' as const, content: 'x'.repeat(600) }] }
+  const refused: unknown[] = []
+  const codeOf = (call: Promise<unknown>) =>
+    call.then(
+      () => null,
+      (error: { code?: string }) => {
+        refused.push(error.code)
+        return error.code
+      },
+    )
+  const held = Promise.withResolvers<void>()
+  models.server.asked.length = 0
+  models.server.answer(async (response, asked) => {
+    await held.promise
+    await says('Hello')(response, asked)
+  })
+  const { first, all, others } = await whileHeld(customer, async () => {
+    // The first one is under way alone; what comes after it begins together.
+    const first = codeOf(customer.client().chat.completions.create(question))
+    await expect.poll(countWaiting).toBe(1)
+    const ten = Array.from({ length: 10 }, (_, at) => at)
+    const all = Promise.all(ten.map(() => codeOf(customer.client().chat.completions.create(question))))
+    const others = Promise.all(
+      ten.map(() => codeOf(customer.client({ apiKey: key }).chat.completions.create(question))),
+    )
+    // They come to their turn meanwhile.
+    await sleep(500)
+    return { first, all, others }
+  })
+  await expect.poll(() => models.server.asked.length, { timeout: 30_000 }).toBeGreaterThan(11)
+  const calls = await db.select().from(modelCall).where(eq(modelCall.keyId, customer.keyId))
+  const room = Number(MICRO_PER_CENT / (calls[0]?.mostMicro ?? 0n)) - 1
+  expect(room).toBeGreaterThan(1)
+  expect(room).toBeLessThan(10)
+  await expect.poll(() => models.server.asked.length, { timeout: 30_000 }).toBe(1 + room + 10)
+  await expect.poll(() => refused).toEqual(Array.from({ length: 10 - room }, () => 'insufficient_quota'))
+  models.server.answer(says('Hello'))
+  held.resolve()
+  expect(await first).toBeNull()
+  expect((await all).filter(code => code === null)).toHaveLength(room)
+  expect(await others).toEqual(Array.from({ length: 10 }, () => null))
+  const ended = await db.select().from(modelCall).where(eq(modelCall.keyId, customer.keyId))
+  const spentMicro = ended.reduce((sum, { costMicro }) => sum + costMicro, 0n)
+  const [counted] = await db.select().from(apiKeyDay).where(eq(apiKeyDay.keyId, customer.keyId))
+  expect(counted).toMatchObject({ heldMicro: 0n, spentMicro })
+  const told = await db
+    .select()
+    .from(budgetCrossing)
+    .innerJoin(budget, eq(budget.id, budgetCrossing.budgetId))
+    .where(and(eq(budget.keyId, customer.keyId), eq(budgetCrossing.share, 100)))
+  expect(told).toHaveLength(1)
 })

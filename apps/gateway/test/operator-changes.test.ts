@@ -95,6 +95,9 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   'images close-reports',
   'images take-down',
   'refunds create',
+  'payouts export',
+  'payouts mark-paid',
+  'payouts mark-failed',
   'backup restore',
 ])
 

@@ -11,6 +11,7 @@ import { keysCommands } from './keys-commands.ts'
 import type { Command } from './line/command.ts'
 import { logCommands } from './log-commands.ts'
 import { mailCommands } from './mail-commands.ts'
+import { payoutsCommands } from './payouts-commands.ts'
 import { refundsCommands } from './refunds-commands.ts'
 
 /** All that operators can do, in the order of the help: parsing, help, completion and the guide are made from this. */
@@ -19,6 +20,7 @@ export const COMMANDS: readonly Command[] = [
   ...creditsCommands,
   ...couponsCommands,
   ...refundsCommands,
+  ...payoutsCommands,
   ...instancesCommands,
   ...imagesCommands,
   ...catalogueCommands,

@@ -2,6 +2,7 @@
 // at least one runs where the database is the embedded one. Answers go to standard output, as text or with --json.
 import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
+import { pipeline } from 'node:stream/promises'
 import { systemClock } from '../platform/clock.ts'
 import { type Config, loadConfig } from '../platform/config/config.ts'
 import { readSettingsFile } from '../platform/config/settings-file.ts'
@@ -26,6 +27,7 @@ async function main(args: string[]): Promise<Exit> {
     ids: systemIds,
     columns: process.stdout.isTTY ? process.stdout.columns : null,
     note: line => process.stderr.write(`${line}\n`),
+    pour: file => pipeline(file, process.stdout, { end: false }),
     config() {
       opened.config ??= loadConfig()
       return opened.config

@@ -30,7 +30,7 @@ export function createOperatorFixture(world: {
   answer?: string
 }) {
   const noted: string[] = []
-  const context: OperatorContext = {
+  const context: Omit<OperatorContext, 'pour'> = {
     ...{ clock: world.clock, ids: world.ids, columns: world.columns ?? null },
     note: line => noted.push(line),
     config: () => world.config as Config,
@@ -43,7 +43,12 @@ export function createOperatorFixture(world: {
     const said = { out: '', err: '' }
     const { answer } = world
     const exit = await operate(COMMANDS, words.length === 1 ? (words[0] ?? '').split(' ') : words, {
-      context,
+      context: {
+        ...context,
+        async pour(file) {
+          for await (const part of file) said.out += part
+        },
+      },
       terminal: {
         out: text => (said.out += text),
         err: text => (said.err += text),

@@ -1,12 +1,14 @@
 import type { Readable } from 'node:stream'
-import { and, asc, eq, gt, inArray } from 'drizzle-orm'
+import type { Currency } from '@berth/contract/limits'
+import { and, asc, count, eq, gt, inArray, sum } from 'drizzle-orm'
 import type { PayoutFailure } from '../../drivers/payouts/port.ts'
 import { CSV_PAGE_ROWS, csvBody, harmless } from '../../platform/csv-file.ts'
 import type { Payout, Payouts } from './payouts.ts'
 import type { ReferralDeps } from './referral-deps.ts'
 import { referral, referralPayout } from './tables.ts'
 
-const LISTED_MAX = 1_000
+/** Payouts of one list. */
+export const PAYOUTS_LISTED_MAX = 1_000
 
 /** What operators may say of a payout: it is not there, it is that already, or it is the other. */
 export type PayoutSaid = 'done' | 'not_found' | 'paid_already' | 'failed_already' | 'not_exported'
@@ -33,7 +35,44 @@ export function createPayoutDesk(deps: ReferralDeps, payouts: Payouts) {
     })
   }
 
+  // Where nobody else pays, what was meant for somebody who paid before waits to be paid by hand as well.
+  const waitsForFile = () =>
+    and(
+      eq(referralPayout.state, 'queued'),
+      deps.payouts.byHand ? undefined : eq(referralPayout.driver, 'by-hand'),
+    )
+  // A name of PayPal's is no file: what is asked for there would be paid a second time.
+  const isOpenOf = (file: string) =>
+    and(
+      eq(referralPayout.batchId, file),
+      eq(referralPayout.state, 'sent'),
+      eq(referralPayout.driver, 'by-hand'),
+    )
+
   return {
+    /** One of them; null where none has the id. */
+    async show(id: string): Promise<Payout | null> {
+      const [row] = await db.select().from(referralPayout).where(eq(referralPayout.id, id))
+      return row ?? null
+    },
+
+    /**
+     * What {@link export} would give now, and changes nothing.
+     * @returns How many payouts of each currency, and what they come to; empty where it would give nothing.
+     */
+    async wouldExport(again?: string): Promise<{ currency: Currency; count: number; cents: number }[]> {
+      return await db
+        .select({
+          currency: referralPayout.currency,
+          count: count(),
+          cents: sum(referralPayout.cents).mapWith(Number),
+        })
+        .from(referralPayout)
+        .where(again === undefined ? waitsForFile() : isOpenOf(again))
+        .groupBy(referralPayout.currency)
+        .orderBy(asc(referralPayout.currency))
+    },
+
     /**
      * Payouts, the oldest first.
      * @param filter.states Left out: those that are not finished.
@@ -48,7 +87,7 @@ export function createPayoutDesk(deps: ReferralDeps, payouts: Payouts) {
           and(inArray(referralPayout.state, [...states]), after ? gt(referralPayout.id, after) : undefined),
         )
         .orderBy(asc(referralPayout.id))
-        .limit(LISTED_MAX)
+        .limit(PAYOUTS_LISTED_MAX)
     },
 
     /**
@@ -63,15 +102,9 @@ export function createPayoutDesk(deps: ReferralDeps, payouts: Payouts) {
         await db
           .update(referralPayout)
           .set({ state: 'sent', batchId, sentAt: clock.now(), driver: 'by-hand', lookAt: null })
-          .where(
-            and(
-              eq(referralPayout.state, 'queued'),
-              // Where nobody else pays, what was meant for somebody who paid before waits as well.
-              deps.payouts.byHand ? undefined : eq(referralPayout.driver, 'by-hand'),
-            ),
-          )
+          .where(waitsForFile())
       }
-      const isIn = and(eq(referralPayout.batchId, batchId), eq(referralPayout.state, 'sent'))
+      const isIn = isOpenOf(batchId)
       const page = async (after: Payout | null) =>
         await db
           .select()
@@ -81,7 +114,7 @@ export function createPayoutDesk(deps: ReferralDeps, payouts: Payouts) {
           .limit(CSV_PAGE_ROWS)
       const first = await page(null)
       if (first.length === 0) return null
-      const count = await db.$count(referralPayout, isIn)
+      const held = await db.$count(referralPayout, isIn)
       const head = ['Payout', 'PayPal account', 'Amount', 'Currency', 'Quarter', 'Note']
       const body = csvBody<Payout>({
         head,
@@ -89,7 +122,7 @@ export function createPayoutDesk(deps: ReferralDeps, payouts: Payouts) {
         next: page,
         cellsOf: row => cellsOf(row, deps.brandName()),
       })
-      return { batchId, count, body }
+      return { batchId, count: held, body }
     },
 
     /**
@@ -118,9 +151,10 @@ export function createPayoutDesk(deps: ReferralDeps, payouts: Payouts) {
         .from(referral)
         .where(inArray(referral.samePersonBy, ['card', 'paypal', 'device']))
         .orderBy(asc(referral.samePersonAt), asc(referral.id))
-        .limit(LISTED_MAX),
+        .limit(PAYOUTS_LISTED_MAX),
   }
 }
+export type PayoutDesk = ReturnType<typeof createPayoutDesk>
 
 function cellsOf({ id, email, cents, currency, quarter }: Payout, brand: string): string[] {
   const amount = `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`

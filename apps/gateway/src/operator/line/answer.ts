@@ -44,6 +44,8 @@ export interface Plan {
   confirm?: string
   /** What it is done to, for the log of operators: a name, never a secret. */
   target: string
+  /** What is said to whoever wants JSON of it, where a file takes standard output; left out where none does. */
+  poursInstead?: string
   /** Whose account it concerns; left out where it is nobody's. */
   userId?: string
   /** Does it. */

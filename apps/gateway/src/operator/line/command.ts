@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { Clock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/config/config.ts'
 import type { Ids } from '../../platform/ids.ts'
@@ -55,6 +56,8 @@ export interface OperatorContext {
   columns: number | null
   /** Says something beside the answer, on standard error. */
   note(line: string): void
+  /** Passes a file on to standard output while it is made. @throws Error where nobody takes it. */
+  pour(file: Readable): Promise<void>
   config(): Config
   /** The installation's domains, on its database. @throws Error with words where that cannot be reached. */
   installation(): Promise<Operated>

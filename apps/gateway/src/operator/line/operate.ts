@@ -72,6 +72,7 @@ async function change(
     const text = plan.says.map(line => `Would be done: ${line}\n`).join('')
     return { data: { dry_run: true, would: plan.says, ...objectOf(plan.data) }, text }
   }
+  if (plan.poursInstead !== undefined && asked.json) throw new UsageError(plan.poursInstead)
   if (plan.confirm !== undefined && !(await isConfirmed(asked, plan, plan.confirm, terminal))) return null
   const name = `${command.noun} ${command.verb}`
   if (command.logged === false) return await plan.act()

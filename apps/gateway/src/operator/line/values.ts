@@ -41,12 +41,17 @@ export function shaped(hint: string, pattern: RegExp, words: string): ValueType<
   }
 }
 
+/** Whether it has the shape of an id, in lower case. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text)
+}
+
 /** An id such as `uuidgen` makes, in lower case. */
 export const UUID_VALUE: ValueType<string> = {
   hint: '<uuid>',
   read(typed, name) {
     const id = typed.toLowerCase()
-    if (UUID.test(id)) return id
+    if (isUuid(id)) return id
     throw new UsageError(`${name} takes a UUID, such as uuidgen makes.`)
   },
 }

@@ -1,17 +1,10 @@
-import type { InstanceStatus } from '@berth/contract/instance-states'
 import { instance } from '../src/domains/instances/tables.ts'
 import type { Database } from '../src/platform/database/database.ts'
 
 /** What matters of a row; the rest is a machine that rests, and that no reconciler looks at in a test's lifetime. */
-export interface MadeRow {
+export interface MadeRow extends Partial<typeof instance.$inferInsert> {
   id: string
   userId: string
-  name?: string
-  status?: InstanceStatus
-  imageId?: string | null
-  imageReference?: string | null
-  createdAt?: Date
-  terminatedAt?: Date | null
 }
 
 const NEVER = new Date('2099-01-01T00:00:00Z')

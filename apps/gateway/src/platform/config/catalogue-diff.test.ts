@@ -6,6 +6,40 @@ test('[R6.5] a catalogue differs from itself in nothing', () => {
   expect(diffCatalogues(shippedCatalogue(), shippedCatalogue())).toEqual([])
 })
 
+test('[R6.5] each part of a catalogue is compared', () => {
+  const before = shippedCatalogue()
+  for (const name of Object.keys(before) as (keyof typeof before)[]) {
+    const after = { ...before, [name]: otherOf(before[name]) }
+    expect(diffCatalogues(before, after), name).not.toEqual([])
+  }
+})
+
+/** Something else of the same shape: lists with an entry more or without any, numbers, prices and words that differ. */
+function otherOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length > 0 ? [] : [{ id: 'other', host: 'other' }]
+  if (value instanceof Map) return new Map([...value].map(([key, inner]) => [key, otherOf(inner)]))
+  if (typeof value === 'bigint') return value + 1n
+  if (typeof value === 'number') return value + 1
+  if (typeof value === 'string') return `${value}, otherwise`
+  return Object.fromEntries(
+    Object.entries(value ?? { other: 1 }).map(([key, inner]) => [key, otherOf(inner)]),
+  )
+}
+
+test('[R6.5] terms are said as money, and words by the language that says them otherwise', () => {
+  const before = shippedCatalogue()
+  const [english = ''] = before.words.zh.keys()
+  const after = {
+    ...before,
+    referral: { ...before.referral, rewardMicro: 6_000_000n },
+    words: { ...before.words, zh: new Map([...before.words.zh, [english, '别的'], ['New', '新']]) },
+  }
+  expect(diffCatalogues(before, after)).toMatchObject([
+    { what: 'referral', detail: 'reward: $5.00 → $6.00' },
+    { what: 'words', detail: expect.stringMatching(/^zh\..+ → "别的"$/) },
+  ])
+})
+
 test('[R6.5] what is new, gone and otherwise is said by its name, and prices as money', () => {
   const before = shippedCatalogue()
   const [region, ...others] = before.regions
@@ -32,8 +66,8 @@ test('[R6.5] what is new, gone and otherwise is said by its name, and prices as 
     { kind: 'added', what: 'region', id: 'moon-1', detail: '' },
   ])
   expect(about('GPU').map(({ detail }) => detail)).toEqual(
-    expect.arrayContaining(['price_micro_per_hour: $2.00 → $1.23', 'stock.moon-1: nothing → 3']),
+    expect.arrayContaining(['price_per_hour: $2.00 → $1.23', 'stock.moon-1: nothing → 3']),
   )
   expect(about('image')).toMatchObject([{ kind: 'changed', id: image.id }])
-  expect(about('prices')[0]?.detail).toMatch(/^volume_micro_per_gb_day: \$0\.\d+ → \$1\.\d+$/)
+  expect(about('prices')[0]?.detail).toMatch(/^volume_per_gb_day: \$0\.\d+ → \$1\.\d+$/)
 })

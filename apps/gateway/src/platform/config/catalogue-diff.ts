@@ -32,9 +32,22 @@ export function diffCatalogues(before: Catalogue, after: Catalogue): CatalogueCh
     ...one('prices', before.prices, after.prices),
     ...one('credits for outages', before.sla ?? null, after.sla ?? null),
     ...one('check-in', before.check_in ?? null, after.check_in ?? null),
+    ...one('referral', before.referral, after.referral),
     ...one('brands', before.brands, after.brands),
     ...changes,
+    ...one('models that are found', before.found_models ?? null, after.found_models ?? null),
+    ...one('words', wordsOf(before, after), wordsOf(after, before)),
   ]
+}
+
+/** What is said in each language of what both say: words of something that is new come with it. */
+function wordsOf({ words }: Catalogue, other: Catalogue): object {
+  return Object.fromEntries(
+    Object.entries(words).map(([language, said]) => [
+      language,
+      Object.fromEntries([...said].filter(([key]) => other.words[language as keyof typeof words]?.has(key))),
+    ]),
+  )
 }
 
 function byKey(list: readonly object[], key: string): Map<string, unknown> {
@@ -54,7 +67,7 @@ function diffLists(
   })
 }
 
-/** What of a value is otherwise, each field in words of its own: `price_micro_per_hour: $1.20 → $1.10`. */
+/** What of a value is otherwise, each field in words of its own: `price_per_hour: $1.20 → $1.10`. */
 function changesIn(before: unknown, after: unknown, path = ''): string[] {
   if (wholeOf(before) === wholeOf(after)) return []
   if (isFields(before) && isFields(after)) {
@@ -62,7 +75,8 @@ function changesIn(before: unknown, after: unknown, path = ''): string[] {
     return names.flatMap(name => changesIn(before[name], after[name], path === '' ? name : `${path}.${name}`))
   }
   const said = `${textOf(before, path)} → ${textOf(after, path)}`
-  return [path === '' ? said : `${path}: ${said}`]
+  // The price is said as money, not in micro-units.
+  return [path === '' ? said : `${path.replaceAll(/_micro|Micro/g, '')}: ${said}`]
 }
 
 const isFields = (value: unknown): value is Record<string, unknown> =>

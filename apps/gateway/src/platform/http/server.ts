@@ -205,7 +205,7 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
 
 /** What anything that was thrown is in our codes. */
 function known(error: unknown, request: FastifyRequest): ApiError {
-  if (error instanceof ApiError) return error
+  if (error instanceof ApiError) return toApiError(error, request)
   return fromFastify(error, request) ?? toApiError(error, request)
 }
 

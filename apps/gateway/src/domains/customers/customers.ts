@@ -122,3 +122,12 @@ export async function closeCustomer(tx: Transaction, input: { userId: string; at
 export function isOpen(userId: SQLWrapper): SQL<boolean> {
   return sql<boolean>`exists (select 1 from ${customer} where ${customer.id} = ${userId} and ${customer.closedAt} is null and ${customer.suspendedAt} is null)`
 }
+
+/** Whether an account is open and nobody is kept out, as it stands now. */
+export async function isOpenNow(q: Pick<Queryable, 'select'>, userId: string): Promise<boolean> {
+  const rows = await q
+    .select({ id: customer.id })
+    .from(customer)
+    .where(and(eq(customer.id, userId), isOpen(customer.id)))
+  return rows.length > 0
+}

@@ -1,7 +1,6 @@
-import { and, eq } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import type { Transaction } from '../../platform/database/database.ts'
-import { isOpen } from '../customers/customers.ts'
-import { customer } from '../customers/tables.ts'
+import { isOpenNow } from '../customers/customers.ts'
 import { referralNews } from './events.ts'
 import { maskEmail } from './masked-email.ts'
 import { lockWallets, type ReferralDeps } from './referral-deps.ts'
@@ -50,7 +49,7 @@ export function createFriends(deps: ReferralDeps) {
     await lockWallets(tx, deps, [known.friendId, known.referrerId])
     const [row] = await tx.select().from(referral).where(eq(referral.id, id))
     // Of a referrer who is gone nothing is earned any more; what was is settled as it stands.
-    if (!row || !(await isThere(tx, row.referrerId))) return
+    if (!row || !(await isOpenNow(tx, row.referrerId))) return
     const now = clock.now()
     const contact = await deps.contactOf(tx, row.friendId)
     const paid = await billing.paidIn(tx, row.friendId)
@@ -109,14 +108,6 @@ export function createFriends(deps: ReferralDeps) {
     if (counts || grantId === null || row.friendGrantEndedAt !== null) return {}
     await billing.endGrant(tx, { userId, grantId })
     return { friendGrantEndedAt: clock.now() }
-  }
-
-  async function isThere(tx: Transaction, userId: string): Promise<boolean> {
-    const rows = await tx
-      .select({ id: customer.id })
-      .from(customer)
-      .where(and(eq(customer.id, userId), isOpen(customer.id)))
-    return rows.length > 0
   }
 
   return {

@@ -11,7 +11,7 @@ const ENTRY = 'index.html'
 // Measured as the browser gets it: the gzip bytes of every script that a page needs before it is complete.
 // What loads on a click (menus, dialogs, the terminal) counts where it is used, not here.
 const BUDGETS = [
-  { page: '/auth', kilobytes: 173, parts: ['src/app/GuestApp.tsx', 'src/pages/auth/AuthPage.tsx'] },
+  { page: '/auth', kilobytes: 174, parts: ['src/app/GuestApp.tsx', 'src/pages/auth/AuthPage.tsx'] },
   {
     page: '/instance-list',
     kilobytes: 250,

@@ -60,6 +60,7 @@ export function SignupForm({ termsUrl, onMade }: SignupFormProps) {
   })
   return (
     <form className={classes.form} onSubmit={submit} noValidate>
+      {readReferralCode() !== null && <p className={classes.invited}>{t('invited')}</p>}
       <TextInput
         label={t('username')}
         description={t('username_hint')}

@@ -64,7 +64,11 @@ export function ChoiceFields(props: ChoiceFieldsProps) {
               {option.type === 'cash' && (
                 <>
                   {' '}
-                  {paypal ? t('to_account', { account: paypal.paypal_account }) : t('no_account')}{' '}
+                  {paypal
+                    ? t(paypal.state === 'confirmed' ? 'to_confirmed' : 'to_account', {
+                        account: paypal.paypal_account,
+                      })
+                    : t('no_account')}{' '}
                   {onPaypal && (
                     <LinkButton onClick={onPaypal}>{t(paypal ? 'change' : 'add_paypal')}</LinkButton>
                   )}

@@ -18,19 +18,21 @@ interface PaypalDialogProps {
   summary: ReferralSummary
   opened: boolean
   onClose: () => void
+  /** It is said, or was changed. */
+  onSaved: () => void
 }
 
 /** Says where money is paid to, or changes it (R5.11). */
-export function PaypalDialog({ summary, opened, onClose }: PaypalDialogProps) {
+export function PaypalDialog({ summary, opened, onClose, onSaved }: PaypalDialogProps) {
   const { t } = useTranslation('refer')
   return (
     <FormDialog title={t(summary.paypal ? 'paypal_change' : 'paypal_add')} opened={opened} onClose={onClose}>
-      <PaypalForm summary={summary} onClose={onClose} />
+      <PaypalForm summary={summary} onClose={onClose} onSaved={onSaved} />
     </FormDialog>
   )
 }
 
-function PaypalForm({ summary: { paypal, terms }, onClose }: Omit<PaypalDialogProps, 'opened'>) {
+function PaypalForm({ summary: { paypal, terms }, onClose, onSaved }: Omit<PaypalDialogProps, 'opened'>) {
   const { t } = useTranslation('refer')
   const format = useFormat()
   const set = useChange(setPaypalAccount, { silent: true })
@@ -44,6 +46,7 @@ function PaypalForm({ summary: { paypal, terms }, onClose }: Omit<PaypalDialogPr
         t(account.state === 'confirmed' ? 'paypal_saved' : 'mail_sent', { account: account.paypal_account }),
       )
       onClose()
+      onSaved()
     },
   })
   return (

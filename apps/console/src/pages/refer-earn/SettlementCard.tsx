@@ -26,7 +26,8 @@ export function SettlementCard({ summary }: { summary: ReferralSummary }) {
   const cents = useCents(summary.currency)
   const { quarter, terms, paypal, to_choose } = summary
   const [asked, setAsked] = useState<ReferralQuarter | null>(null)
-  const [isPaypalOpen, setPaypalOpen] = useState(false)
+  /** Open for its own sake, or because money was chosen, which needs it. */
+  const [paypalFor, setPaypalFor] = useState<'itself' | 'cash' | null>(null)
   const choose = useChange(chooseSettlement)
   const off = useOffFor(chooseSettlement)
   const pick = async (reward_type: RewardType) => {
@@ -70,9 +71,9 @@ export function SettlementCard({ summary }: { summary: ReferralSummary }) {
         value={quarter.reward_type ?? 'bonus'}
         disabled={choose.busy || off !== null}
         onChange={type =>
-          type === 'cash' && paypal === null ? setPaypalOpen(true) : void pick(type).catch(told)
+          type === 'cash' && paypal === null ? setPaypalFor('cash') : void pick(type).catch(told)
         }
-        onPaypal={() => setPaypalOpen(true)}
+        onPaypal={() => setPaypalFor('itself')}
       />
       <PaypalNote summary={summary} />
       <p className={classes.note}>
@@ -84,9 +85,14 @@ export function SettlementCard({ summary }: { summary: ReferralSummary }) {
         quarter={asked}
         summary={summary}
         onClose={() => setAsked(null)}
-        onPaypal={() => setPaypalOpen(true)}
+        onPaypal={() => setPaypalFor('itself')}
       />
-      <PaypalDialog summary={summary} opened={isPaypalOpen} onClose={() => setPaypalOpen(false)} />
+      <PaypalDialog
+        summary={summary}
+        opened={paypalFor !== null}
+        onClose={() => setPaypalFor(null)}
+        onSaved={() => paypalFor === 'cash' && void pick('cash').catch(told)}
+      />
     </Card>
   )
 }

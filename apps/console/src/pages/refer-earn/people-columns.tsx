@@ -53,7 +53,7 @@ export function useRecordColumns(quarter: string, terms: ReferralTerms): Column<
       {
         key: 'rebate',
         narrow: 'end',
-        header: t('your_rebate'),
+        header: t('your_rebate', { rate: terms.rebate_rate }),
         align: 'end',
         width: '10rem',
         cell: row => (

@@ -113,7 +113,10 @@ test('[R2.28] lists, filters and their file are asked for the same, and stand in
 })
 
 test('[R2.25] [R5.11] cash wants a PayPal account first: an empty one is refused at its field, and what was typed stays', async () => {
-  const { sent } = await open({ [setPaypalAccount.operation]: () => PAYPAL })
+  const { sent } = await open({
+    [setPaypalAccount.operation]: () => PAYPAL,
+    [chooseSettlement.operation]: () => madeQuarter({ reward_type: 'cash' }),
+  })
   act(() => screen.getByRole('radio', { name: /Cash by PayPal/ }).click())
   const dialog = await screen.findByRole('dialog', { name: 'Add PayPal' })
   const field = within(dialog).getByLabelText('PayPal account')
@@ -128,6 +131,12 @@ test('[R2.25] [R5.11] cash wants a PayPal account first: an empty one is refused
   act(() => within(dialog).getByRole('button', { name: 'Save' }).click())
   await waitFor(() =>
     expect(sent.some(({ operation }) => operation === setPaypalAccount.operation)).toBe(true),
+  )
+  // What was chosen before there was an account is chosen now.
+  await waitFor(() =>
+    expect(sent.find(({ operation }) => operation === chooseSettlement.operation)?.body).toEqual({
+      reward_type: 'cash',
+    }),
   )
 })
 

@@ -245,12 +245,13 @@ test('pictures are found by words and by seed, starred, and shown by pages', asy
   expect(next).toMatchObject({ items: [{ id: first.id }], next_cursor: null, counts: null })
 })
 
-test('the same bytes are kept once, for as long as anything has them, and what is kept long enough goes', async () => {
+test('the same bytes of a customer are kept once, for as long as anything has them, and what is kept long enough goes', async () => {
   const shade = png(77)
   server.answer(paints(shade))
   const one = await ended((await make()).id)
   const two = await ended((await make()).id)
-  const digest = createHash('sha256').update(shade).digest('hex')
+  const ofBytes = createHash('sha256').update(shade).digest('hex')
+  const digest = createHash('sha256').update(`${customer.userId} ${ofBytes}`).digest('hex')
   const files = () => gateway.database.db.select().from(creationFile).where(eq(creationFile.digest, digest))
   expect(await files()).toHaveLength(1)
   expect((await list()).stored_bytes).toBe(shade.length)

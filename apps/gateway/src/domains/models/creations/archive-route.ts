@@ -11,6 +11,7 @@ import type { Database } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { dispositionOf } from '../../../platform/http/file-names.ts'
 import type { RawRoute } from '../../../platform/http/raw-routes.ts'
+import { isOpen } from '../../customers/customers.ts'
 import type { FileAddresses } from './file-addresses.ts'
 import { HARMLESS } from './file-route.ts'
 import { endingOf } from './file-types.ts'
@@ -28,13 +29,13 @@ interface ArchiveDeps {
 
 /** All pictures or films of a customer as one archive. */
 export function createArchives({ db, files, addresses }: ArchiveDeps) {
-  /** Each file once, the oldest first; what does not fit is left out. */
+  /** Each file once, the oldest first; what does not fit is left out. Of a customer who is kept out there are none. */
   async function entriesOf(userId: string, kind: CreationKind): Promise<ZipEntry[]> {
     const rows = await db
       .select({ item: creationItem, file: creationFile })
       .from(creationItem)
       .innerJoin(creationFile, eq(creationFile.id, creationItem.fileId))
-      .where(and(eq(creationItem.userId, userId), eq(creationItem.kind, kind)))
+      .where(and(eq(creationItem.userId, userId), eq(creationItem.kind, kind), isOpen(creationItem.userId)))
       .orderBy(asc(creationItem.createdAt), asc(creationItem.id))
     const seen = new Set<string>()
     let all = 0

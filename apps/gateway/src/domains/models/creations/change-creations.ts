@@ -8,7 +8,7 @@ import { forCustomer } from '../../customers/customers.ts'
 import { ownItem } from './ask-creations.ts'
 import type { ItemEnds } from './end-items.ts'
 import { type Book, isOpenItem, ownRun } from './items.ts'
-import type { KeptFiles } from './kept-files.ts'
+import { filesOf, type KeptFiles } from './kept-files.ts'
 import type { Show, Telling } from './show-creations.ts'
 import { creation, creationFile, creationItem, creationUpload } from './tables.ts'
 
@@ -17,7 +17,7 @@ interface ChangeDeps {
   book: Pick<Book, 'inTurn'>
   billing: Pick<Billing, 'lockWallet'>
   ends: Pick<ItemEnds, 'stopIn'>
-  files: Pick<KeptFiles, 'removeUnused'>
+  files: Pick<KeptFiles, 'removeUnusedOf'>
   show: Show
   /** Items were stopped: whoever works on them here ends, and their servers are told. */
   onStopped(itemIds: readonly string[]): void
@@ -58,13 +58,21 @@ export function createCreationChanges({ db, book, billing, ends, files, show, on
       const stopped = await book.inTurn(userId, async tx => {
         await forCustomer(tx, userId)
         await billing.lockWallet(tx, userId)
-        await ownRun(tx, userId, id)
+        const run = await ownRun(tx, userId, id)
         const ids = await stopOpen(tx, userId, id)
+        const made = await tx
+          .select({ fileId: creationItem.fileId })
+          .from(creationItem)
+          .where(eq(creationItem.creationId, id))
+        const had = [...made.map(({ fileId }) => fileId), run.imageFileId, run.lastImageFileId]
         await tx.delete(creation).where(eq(creation.id, id))
+        await files.removeUnusedOf(
+          tx,
+          had.filter(fileId => fileId !== null),
+        )
         return ids
       })
       onStopped(stopped)
-      await files.removeUnused()
     },
 
     /** @throws ApiError `not_found`, `creation_state` where there is nothing to mark. */
@@ -99,8 +107,13 @@ export function createCreationChanges({ db, book, billing, ends, files, show, on
     async forget(tx: Transaction, userId: string): Promise<void> {
       await billing.lockWallet(tx, userId)
       await stopOpen(tx, userId, null)
+      const had = await filesOf(tx, userId)
       await tx.delete(creation).where(eq(creation.userId, userId))
       await tx.delete(creationUpload).where(eq(creationUpload.userId, userId))
+      await files.removeUnusedOf(
+        tx,
+        had.map(({ id }) => id),
+      )
     },
   }
 }

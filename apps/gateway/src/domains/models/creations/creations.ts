@@ -94,7 +94,8 @@ export function createCreations(deps: CreationsDeps) {
   events.on(accountDeleted, 'creations', (tx, { userId }) => changes.forget(tx, userId))
 
   /** Removes what was kept long enough. What is under way is never as old. */
-  async function tidy(): Promise<void> {
+  let isLeft = false
+  async function tidy(signal?: AbortSignal): Promise<void> {
     const now = clock.now()
     const open = db
       .select({ one: sql`1` })
@@ -103,10 +104,11 @@ export function createCreations(deps: CreationsDeps) {
     await db.delete(creation).where(and(lt(creation.keptUntil, now), notExists(open)))
     const waited = new Date(now.getTime() - CREATION_PICTURE_WAITS_HOURS * HOUR_MS)
     await db.delete(creationUpload).where(lt(creationUpload.at, waited))
-    await files.removeUnused()
+    isLeft = await files.removeUnused(signal)
   }
   const tidying = createLoop({
     ...{ name: 'models.creations-kept', pauseMs: TIDY_MS, lease: { db, clock, owner }, log, run: tidy },
+    dueInMs: () => (isLeft ? 0 : null),
   })
 
   return {

@@ -67,7 +67,7 @@ export function createItemEnds(deps: EndDeps) {
     ): Promise<boolean> =>
       book.inTurn(userId, async tx => {
         await billing.lockWallet(tx, userId)
-        const fileId = await files.settle(tx, file)
+        const fileId = await files.settle(tx, userId, file)
         const at = clock.now()
         const item = await changeItem(tx, { id, owner: owner ?? '' }, 'saved', {
           ...{ fileId, percent: 100, endedAt: at, owner: null, leasedUntil: null },

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { createFileAddresses } from './file-addresses.ts'
 
 const HOUR_MS = 3_600_000
-const FILE = '01890000-0000-7000-8000-000000000001'
-const OTHER = '01890000-0000-7000-8000-000000000002'
+const FILE = '01890000-0000-7000-8000-000000000009.01890000-0000-7000-8000-000000000001'
+const OTHER = '01890000-0000-7000-8000-000000000008.01890000-0000-7000-8000-000000000001'
 
 /** Addresses by a clock that is set. */
 function madeAt(key = 1) {
@@ -12,7 +12,7 @@ function madeAt(key = 1) {
 }
 const ticketOf = (url: string) => url.split('/').at(-1) ?? ''
 
-test('a ticket opens its own file alone, and none that is made up or of another installation does', () => {
+test('a ticket opens its own file of its own customer alone, and none that is made up or of another installation does', () => {
   const { addresses } = madeAt()
   const ticket = ticketOf(addresses.urlOf(FILE))
   expect(addresses.isGood(FILE, ticket)).toBe(true)

@@ -1,5 +1,4 @@
 import { CREATION_FILES_PATH } from '@berth/contract/creations'
-import * as z from 'zod'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { dispositionOf } from '../../../platform/http/file-names.ts'
 import type { RawAnswer, RawRequest, RawRoute } from '../../../platform/http/raw-routes.ts'
@@ -15,7 +14,6 @@ export const HARMLESS = {
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
 } as const
-const fileId = z.uuid()
 
 /**
  * A file as players and pictures read it, whole or in part.
@@ -54,16 +52,17 @@ export function answerWithFile(
   }
 }
 
-/** Where pictures and films are read by whoever was given the address. */
+/** Where pictures and films are read by whoever was given the address, for as long as its customer has them and is not kept out. */
 export function creationFileRoute(files: KeptFiles, addresses: FileAddresses): RawRoute {
   return {
     methods: ['GET'],
-    path: `${CREATION_FILES_PATH}/:id/:ticket`,
+    path: `${CREATION_FILES_PATH}/:place/:ticket`,
     bodyBytesMax: 1,
-    async handle({ params: { id = '', ticket = '' }, headers, query }) {
+    async handle({ params: { place = '', ticket = '' }, headers, query }) {
       // Before anything is looked up: nobody learns which files there are.
-      if (!fileId.safeParse(id).success || !addresses.isGood(id, ticket)) throw new ApiError('not_found')
-      const file = await files.find(id)
+      if (!addresses.isGood(place, ticket)) throw new ApiError('not_found')
+      const [userId = '', id = ''] = place.split('.')
+      const file = await files.findOf(userId, id)
       if (!file) throw new ApiError('not_found')
       const saved = query.download === undefined ? null : `berth-${id.slice(-12)}.${endingOf(file.type)}`
       return answerWithFile(

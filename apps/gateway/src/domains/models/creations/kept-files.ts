@@ -1,16 +1,20 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { and, eq, isNotNull, lt, notExists, or, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNotNull, lt, notExists, or, type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Queryable, Transaction } from '../../../platform/database/database.ts'
+import { sha256Hex } from '../../../platform/hash.ts'
 import type { Ids } from '../../../platform/ids.ts'
+import { isOpen } from '../../customers/customers.ts'
 import { creation, creationFile, creationItem, creationPiece, creationUpload } from './tables.ts'
 
 /** Of a file, but for its last piece: so much of it is in memory at a time, whoever reads or sends it. */
 const PIECE_BYTES = 524_288
 /** What has come in part by then comes no more: a film is fetched within minutes. */
 const COMING_MS_MAX = 3_600_000
-const ROUND_FILES_MAX = 100
+/** Removed in one transaction; a round is over when nothing is left, or after so long. */
+const PAGE_FILES_MAX = 100
+const ROUND_MS_MAX = 60_000
 
 /** A file that is larger than it may be. */
 export class FileTooLarge extends Error {
@@ -66,11 +70,12 @@ export function createKeptFiles({ db, clock, ids }: { db: Database; clock: Clock
     },
 
     /**
-     * Makes what has come a file, in the transaction in which something gets it; where the same bytes are kept already, those
-     * stay and these go.
+     * Makes what has come a file of a customer's, in the transaction in which something gets it; where the customer keeps the
+     * same bytes already, those stay and these go. What others keep is not looked at: nobody learns by sending it that it is there.
      * @returns Its id.
      */
-    async settle(tx: Transaction, { id, digest, bytes }: ComeFile): Promise<string> {
+    async settle(tx: Transaction, userId: string, { id, digest: ofBytes, bytes }: ComeFile): Promise<string> {
+      const digest = sha256Hex(`${userId} ${ofBytes}`)
       // Two of the same at once would both find none.
       await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`creation file ${digest}`}, 0))`)
       const [own] = await tx.select().from(creationFile).where(eq(creationFile.id, id))
@@ -89,13 +94,10 @@ export function createKeptFiles({ db, clock, ids }: { db: Database; clock: Clock
     },
 
     /** What a file is; null where there is none that is whole. */
-    async find(id: string): Promise<{ type: string; bytes: number; digest: string } | null> {
-      const [row] = await db
-        .select()
-        .from(creationFile)
-        .where(and(eq(creationFile.id, id), isNotNull(creationFile.digest)))
-      return row?.digest ? { type: row.type, bytes: row.bytes, digest: row.digest } : null
-    },
+    find: (id: string) => find(db, id, undefined),
+
+    /** The same, for whoever comes by an address: null as well where the customer has it no more, or is kept out. */
+    findOf: (userId: string, id: string) => find(db, id, and(isFileOf(userId), isOpen(sql`${userId}::uuid`))),
 
     /** Bytes of a file from `from` up to and with `last`, read no faster than they are taken; it fails where the file goes meanwhile. */
     read(id: string, from: number, last: number): Readable {
@@ -109,21 +111,28 @@ export function createKeptFiles({ db, clock, ids }: { db: Database; clock: Clock
       return Buffer.concat(all)
     },
 
-    /** Removes files that nothing has, and what came in part long ago. Any number of gateways may do so at once. */
-    async removeUnused(): Promise<void> {
+    /**
+     * Removes those of some files that nothing has, in the transaction in which they have lost what had them. One that
+     * somebody is about to get stays, and goes later where nobody has.
+     */
+    async removeUnusedOf(tx: Transaction, fileIds: readonly string[]): Promise<void> {
+      if (fileIds.length === 0) return
+      await removePage(tx, inArray(creationFile.id, [...fileIds]), fileIds.length)
+    },
+
+    /**
+     * Removes files that nothing has, and what came in part long ago, page by page. Any number of gateways may do so at once.
+     * @returns Whether some are left, since the time was over.
+     */
+    async removeUnused(signal?: AbortSignal): Promise<boolean> {
       const before = new Date(clock.now().getTime() - COMING_MS_MAX)
-      await db.transaction(async tx => {
-        const isOver = or(isNotNull(creationFile.digest), lt(creationFile.createdAt, before))
-        const rows = await tx
-          .select({ id: creationFile.id })
-          .from(creationFile)
-          .where(and(isOver, unused(tx)))
-          .limit(ROUND_FILES_MAX)
-          .for('update', { skipLocked: true })
-        // Each by itself, looked at again under its lock: something may have got it in between.
-        for (const { id } of rows)
-          await tx.delete(creationFile).where(and(eq(creationFile.id, id), unused(tx)))
-      })
+      const isOver = or(isNotNull(creationFile.digest), lt(creationFile.createdAt, before))
+      const until = performance.now() + ROUND_MS_MAX
+      for (;;) {
+        const removed = await db.transaction(tx => removePage(tx, isOver, PAGE_FILES_MAX))
+        if (removed < PAGE_FILES_MAX) return false
+        if (signal?.aborted || performance.now() > until) return true
+      }
     },
   }
 }
@@ -134,13 +143,37 @@ export function filesOf(q: Pick<Queryable, 'select'>, userId: string) {
   return q
     .select({ id: creationFile.id, bytes: creationFile.bytes })
     .from(creationFile)
-    .where(
-      sql`${creationFile.id} in (
-        select ${creationItem.fileId} from ${creationItem} where ${creationItem.userId} = ${userId} and ${creationItem.fileId} is not null
-        union select ${creation.imageFileId} from ${creation} where ${creation.userId} = ${userId} and ${creation.imageFileId} is not null
-        union select ${creation.lastImageFileId} from ${creation} where ${creation.userId} = ${userId} and ${creation.lastImageFileId} is not null
-        union select ${creationUpload.fileId} from ${creationUpload} where ${creationUpload.userId} = ${userId})`,
-    )
+    .where(isFileOf(userId))
+}
+
+const isFileOf = (userId: string): SQL =>
+  sql`${creationFile.id} in (
+    select ${creationItem.fileId} from ${creationItem} where ${creationItem.userId} = ${userId} and ${creationItem.fileId} is not null
+    union select ${creation.imageFileId} from ${creation} where ${creation.userId} = ${userId} and ${creation.imageFileId} is not null
+    union select ${creation.lastImageFileId} from ${creation} where ${creation.userId} = ${userId} and ${creation.lastImageFileId} is not null
+    union select ${creationUpload.fileId} from ${creationUpload} where ${creationUpload.userId} = ${userId})`
+
+async function find(db: Pick<Database, 'select'>, id: string, condition: SQL | undefined) {
+  const [row] = await db
+    .select()
+    .from(creationFile)
+    .where(and(eq(creationFile.id, id), isNotNull(creationFile.digest), condition))
+  return row?.digest ? { type: row.type, bytes: row.bytes, digest: row.digest } : null
+}
+
+/** Removes some of the files of a condition that nothing has. @returns How many were found. */
+async function removePage(tx: Transaction, condition: SQL | undefined, max: number): Promise<number> {
+  const rows = await tx
+    .select({ id: creationFile.id })
+    .from(creationFile)
+    .where(and(condition, unused(tx)))
+    .orderBy(asc(creationFile.id))
+    .limit(max)
+    .for('update', { skipLocked: true })
+  const found = rows.map(({ id }) => id)
+  // Looked at again under their locks: something may have got one in between.
+  if (found.length > 0) await tx.delete(creationFile).where(and(inArray(creationFile.id, found), unused(tx)))
+  return found.length
 }
 
 function unused(tx: Transaction) {

@@ -43,8 +43,8 @@ export function createShow({
   models: readonly CatalogueModel[]
   addresses: Pick<FileAddresses, 'urlOf'>
 }) {
-  const toFile = (file: FileRow): CreationFile | null =>
-    file && { id: file.id, url: addresses.urlOf(file.id), type: file.type, bytes: file.bytes }
+  const toFile = (file: FileRow, userId: string): CreationFile | null =>
+    file && { id: file.id, url: addresses.urlOf(`${userId}.${file.id}`), type: file.type, bytes: file.bytes }
 
   function toItem(
     { item, file, waitingBefore }: ItemRow,
@@ -59,7 +59,7 @@ export function createShow({
       progress: status === 'rendering' || status === 'encoding' ? { percent, frame, frames } : null,
       waitingBefore: status === 'queued' ? waitingBefore : null,
       error: status === 'failed' ? { code, message: errorText(language, code, values) } : null,
-      file: toFile(file),
+      file: toFile(file, item.userId),
     })
   }
 
@@ -73,8 +73,8 @@ export function createShow({
       ...run,
       modelName: known ? telling.say(known.name) : run.modelId,
       source: run.keyId === null ? 'console' : 'api',
-      image: toFile(image),
-      lastImage: toFile(lastImage),
+      image: toFile(image, run.userId),
+      lastImage: toFile(lastImage, run.userId),
       costMicro: items.reduce((sum, { item }) => sum + item.costMicro, 0n),
       items: items.map(row => toItem(row, telling)),
     })

@@ -17,12 +17,12 @@ import {
 } from 'drizzle-orm/pg-core'
 import { amount, bytes, moment } from '../../../platform/database/columns.ts'
 
-/** Bytes of a picture or a film, once for all that have them. Its pieces come first: it has a digest once it is whole. */
+/** Bytes of a picture or a film of one customer, once for all of theirs that have them. Its pieces come first: it has a digest once it is whole. */
 export const creationFile = pgTable(
   'creation_file',
   {
     id: uuid('id').primaryKey(),
-    /** SHA-256; null while it comes. */
+    /** SHA-256 of whose it is and of its bytes; null while it comes. */
     digest: text('digest'),
     type: text('type').notNull(),
     bytes: bigint('bytes', { mode: 'number' }).notNull(),

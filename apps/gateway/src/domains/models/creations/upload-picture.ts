@@ -28,7 +28,7 @@ const TYPES: readonly (string | null)[] = ['image/png', 'image/jpeg', 'image/web
 interface UploadDeps {
   db: Database
   clock: Clock
-  files: Pick<KeptFiles, 'take' | 'settle'>
+  files: Pick<KeptFiles, 'take' | 'settle' | 'removeUnusedOf'>
   show: Pick<Show, 'toFile'>
   /** Counts a customer's pictures, over all gateways. */
   countUpload: CountCall
@@ -62,7 +62,7 @@ export function createPictureUploads({ db, clock, files, show, countUpload }: Up
       })
     return await db.transaction(async tx => {
       await forCustomer(tx, userId)
-      const fileId = await files.settle(tx, come)
+      const fileId = await files.settle(tx, userId, come)
       const at = clock.now()
       await tx
         .insert(creationUpload)
@@ -74,11 +74,16 @@ export function createPictureUploads({ db, clock, files, show, countUpload }: Up
         .where(eq(creationUpload.userId, userId))
         .orderBy(desc(creationUpload.at))
         .offset(WAITING_MAX)
-      await tx
+      const pushedOut = await tx
         .delete(creationUpload)
         .where(and(eq(creationUpload.userId, userId), inArray(creationUpload.fileId, tooMany)))
+        .returning({ fileId: creationUpload.fileId })
+      await files.removeUnusedOf(
+        tx,
+        pushedOut.map(({ fileId: id }) => id),
+      )
       const [row] = await tx.select().from(creationFile).where(eq(creationFile.id, fileId))
-      const file = show.toFile(row ?? null)
+      const file = show.toFile(row ?? null, userId)
       if (!file) throw new Error(`the file ${fileId} is gone while it is held`)
       return file
     })

@@ -5,14 +5,18 @@ import {
   creationArchive,
   deleteCreation,
   getCreation,
+  listCreations,
   makeImages,
+  makeVideo,
+  stopCreation,
   uploadPicture,
 } from '@berth/contract/creations'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
+import { CREATION_IMAGE_BYTES_MAX, CREATION_STORED_BYTES_MAX } from '@berth/contract/limits'
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { creationFile } from '../src/domains/models/creations/tables.ts'
-import { type FilmServerDouble, startFilmServer } from './film-server.ts'
+import { creationFile, creationItem } from '../src/domains/models/creations/tables.ts'
+import { type FilmServerDouble, seems, startFilmServer } from './film-server.ts'
 import { at, hostedModel } from './hosted-models.ts'
 import { type ModelCustomer, type ModelGateway, startModelGateway } from './model-gateway.ts'
 import type { ModelServerDouble } from './model-server.ts'
@@ -150,4 +154,102 @@ test('what newer pictures push out is gone at once', async () => {
   await gateway.database.db.execute(sql`delete from rate_count`)
   for (let sent = 0; sent < 10; sent++) await upload(picture(), customer.token)
   expect(await rowsOf(first.data.id)).toEqual([])
+})
+
+const openItems = ({ userId }: ModelCustomer) =>
+  gateway.database.db.select().from(creationItem).where(eq(creationItem.userId, userId))
+
+test('a model that hangs, and who has much made by it, keeps no other customer and no other model waiting', async () => {
+  models.spare.answer(() => {})
+  const [many, more] = [await models.customer(), await models.customer()]
+  try {
+    await make({ model: 'hanging', count: 4 }, many)
+    await make({ model: 'hanging', count: 4 }, more)
+    await eventually(async () => expect(models.spare.asked).toHaveLength(2))
+    expect((await ended((await make({ count: 3 })).id)).items.map(({ status }) => status)).toEqual([
+      ...['saved', 'saved', 'saved'],
+    ])
+    // Half of the places are the model's, whoever asks.
+    expect(models.spare.asked).toHaveLength(2)
+    const begun = [...(await openItems(many)), ...(await openItems(more))].filter(
+      ({ owner }) => owner !== null,
+    )
+    expect(begun).toHaveLength(2)
+  } finally {
+    for (const { token } of [many, more]) {
+      const { items } = await gateway.data(listCreations, { query: {} }, { token })
+      for (const { id } of items) await gateway.data(stopCreation, { params: { id } }, { token })
+    }
+  }
+})
+
+test('a customer holds no more than two places of a gateway', async () => {
+  films.plan = { look: seems('in_progress') }
+  const film = () =>
+    gateway.data(
+      makeVideo,
+      { body: { model: 'filmer', prompt: 'x', size: '256x256', seconds: 1 } },
+      { token: customer.token },
+    )
+  for (let asked = 0; asked < 4; asked++) await film()
+  const begun = async () => (await openItems(customer)).filter(({ owner }) => owner !== null)
+  await eventually(async () => expect(await begun()).toHaveLength(2))
+  const { items } = await gateway.data(listCreations, { query: {} }, { token: customer.token })
+  await gateway.data(deleteCreation, { params: { id: items[3]?.id ?? '' } }, { token: customer.token })
+  await eventually(async () => {
+    expect(films.asked.filter(({ line }) => line.startsWith('POST'))).toHaveLength(3)
+    expect(await begun()).toHaveLength(2)
+  })
+  films.plan = {}
+  for (const { id } of items.slice(0, 3)) await ended(id)
+})
+
+test('a key of a customer who is kept out reads nothing, and what waits of them is not begun', async () => {
+  models.spare.answer(() => {})
+  const asked = models.spare.asked.length
+  await make({ model: 'hanging', count: 4 })
+  await eventually(async () => expect(models.spare.asked).toHaveLength(asked + 2))
+  const get = async (path: string) => {
+    const answer = await fetch(`${gateway.origin}${path}`, {
+      headers: { authorization: `Bearer ${customer.key}` },
+    })
+    return { http: answer.status, ...((await answer.json()) as object) }
+  }
+  expect(await get('/v1/models')).toMatchObject({ http: 200 })
+  await suspend(customer)
+  const refused = { http: 403, error: { code: 'account_deactivated', type: 'invalid_request_error' } }
+  for (const path of ['/v1/models', '/v1/videos', '/v1/videos/video_0', '/v1/other']) {
+    expect(await get(path)).toMatchObject(refused)
+  }
+  // Those under way end; the other two stay where they are, whatever room there is.
+  const held = (await openItems(customer)).filter(({ owner }) => owner !== null)
+  const { db } = gateway.database
+  const free = { owner: null, leasedUntil: null }
+  for (const { id } of held) await db.update(creationItem).set(free).where(eq(creationItem.id, id))
+  customer = await models.customer()
+  await ended((await make()).id)
+  expect(models.spare.asked).toHaveLength(asked + 2)
+})
+
+test('what a model makes beyond a picture’s bytes is not kept, nor what its customer has no room for by then; neither costs', async () => {
+  server.answer(paints(picture(CREATION_IMAGE_BYTES_MAX)))
+  const large = await ended((await make()).id)
+  expect(large).toMatchObject({ cost_micro: '0', items: [{ error: { code: 'model_answer_too_large' } }] })
+  const { data: sent } = await upload(picture(), customer.token)
+  const last = picture(1_000)
+  server.answer(async (response, request) => {
+    // While it is made, another takes the room.
+    const bytes = CREATION_STORED_BYTES_MAX - 500
+    await gateway.database.db.update(creationFile).set({ bytes }).where(eq(creationFile.id, sent.id))
+    paints(last)(response, request)
+  })
+  const full = await ended((await make()).id)
+  expect(full).toMatchObject({
+    ...{ cost_micro: '0' },
+    items: [
+      { status: 'failed', error: { code: 'creations_full', message: expect.stringContaining('2 GB') } },
+    ],
+  })
+  const { rows } = await gateway.database.db.execute(sql`select 1 from creation_piece where bytes = ${last}`)
+  expect(rows).toEqual([])
 })

@@ -18,7 +18,7 @@ import { wireOf } from '../../platform/http/wire.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { Budgets } from '../budgets/budgets.ts'
-import { forCustomer } from '../customers/customers.ts'
+import { forCustomer, isOpen, suspensionOf } from '../customers/customers.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { apiKeyCreated } from './events.ts'
 import { spentByKey } from './key-limits.ts'
@@ -259,15 +259,21 @@ export function createApiKeys(deps: ApiKeysDeps) {
      * Says who a key belongs to.
      * @param key What came with a call.
      * @returns Null where it is no key, over, or revoked.
+     * @throws ApiError `account_suspended` while the operator keeps its customer out: nothing is read with it either.
      */
     async authenticate(key: string): Promise<KeyHolder | null> {
       if (!isKeyText(key)) return null
       const now = clock.now()
-      const [row] = await db
-        .select()
+      const [found] = await db
+        .select({ row: apiKey, isOpen: isOpen(apiKey.userId) })
         .from(apiKey)
         .where(and(eq(apiKey.hash, sha256Hex(key)), isUsable(now)))
-      if (!row) return null
+      if (!found) return null
+      const { row } = found
+      if (!found.isOpen) {
+        if (await suspensionOf(db, row.userId)) throw new ApiError('account_suspended')
+        return null
+      }
       await markUsed(row.id, row.lastUsedAt, now)
       const { userId, models, requestsPerMinute, tokensPerMinute } = row
       return { keyId: row.id, userId, models, requestsPerMinute, tokensPerMinute }

@@ -189,7 +189,8 @@ export function createCreationWork(deps: WorkDeps) {
   async function round(): Promise<void> {
     for (const kind of CREATION_KINDS) {
       const own = [...working.values()].filter(one => one.kind === kind).length
-      for (const item of await claimItems(db, { clock, owner, kind, working: own })) {
+      const modelsOfKind = models.filter(one => one.kind === kind).length
+      for (const item of await claimItems(db, { clock, owner, kind, working: own, modelsOfKind })) {
         if (isStopping) await release(item.id)
         else begin(item)
       }

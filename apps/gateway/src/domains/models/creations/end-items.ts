@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@berth/contract/errors'
+import { CREATION_STORED_BYTES_MAX } from '@berth/contract/limits'
 import { NO_USE } from '@berth/contract/model-cost'
 import { eq } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
@@ -7,7 +8,8 @@ import type { Transaction } from '../../../platform/database/database.ts'
 import type { Events } from '../../../platform/events/events.ts'
 import type { Billing } from '../../billing/billing.ts'
 import { filmNews } from '../events.ts'
-import { type Book, changeItem, type Item, loggedErrorOf, pricedModel } from './items.ts'
+import { storedBytes } from './ask-creations.ts'
+import { type Book, changeItem, type Item, loggedErrorOf, NotMade, pricedModel } from './items.ts'
 import type { ComeFile, KeptFiles } from './kept-files.ts'
 import type { Leftovers } from './leftovers.ts'
 import { creation, creationItem } from './tables.ts'
@@ -18,7 +20,7 @@ interface EndDeps {
   billing: Pick<Billing, 'lockWallet'>
   events: Pick<Events, 'emit'>
   models: readonly CatalogueModel[]
-  files: Pick<KeptFiles, 'settle'>
+  files: Pick<KeptFiles, 'drop' | 'settle' | 'removeUnusedOf'>
   leftovers: Leftovers
 }
 
@@ -59,26 +61,40 @@ export function createItemEnds(deps: EndDeps) {
   }
 
   return {
-    /** It is made: its bytes are kept and what it used is charged. @returns False where that came too late. */
-    saved: (
+    /**
+     * It is made: its bytes are kept and what it used is charged.
+     * @returns False where that came too late.
+     * @throws NotMade `creations_full` where the customer keeps as much as may be by now: then nothing is charged.
+     */
+    saved: async (
       { id, userId, owner }: Worked,
       file: ComeFile,
       used: { images: number } | { videoSeconds: number },
-    ): Promise<boolean> =>
-      book.inTurn(userId, async tx => {
+    ): Promise<boolean> => {
+      const kept = book.inTurn(userId, async tx => {
         await billing.lockWallet(tx, userId)
         const fileId = await files.settle(tx, userId, file)
         const at = clock.now()
         const item = await changeItem(tx, { id, owner: owner ?? '' }, 'saved', {
           ...{ fileId, percent: 100, endedAt: at, owner: null, leasedUntil: null },
         })
-        if (!item) return false
+        if (!item) {
+          await files.removeUnusedOf(tx, [fileId])
+          return false
+        }
+        // There was room when it was asked for; others have come since.
+        if ((await storedBytes(tx, userId)) > CREATION_STORED_BYTES_MAX) throw new NotMade('creations_full')
         const costMicro = await endCall(tx, item, { status: 'done', used })
         await tx.update(creationItem).set({ costMicro }).where(eq(creationItem.id, id))
         await leftovers.note(tx, item)
         await tell(tx, item, 'ready')
         return true
-      }),
+      })
+      return await kept.catch(async (error: unknown) => {
+        await files.drop(file)
+        throw error
+      })
+    },
 
     /** It was not made, which costs nothing. @returns False where that came too late. */
     failed: (

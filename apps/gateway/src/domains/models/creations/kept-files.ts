@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { and, asc, eq, inArray, isNotNull, lt, notExists, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNotNull, isNull, lt, notExists, or, type SQL, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Database, Queryable, Transaction } from '../../../platform/database/database.ts'
 import { sha256Hex } from '../../../platform/hash.ts'
@@ -109,6 +109,14 @@ export function createKeptFiles({ db, clock, ids }: { db: Database; clock: Clock
       const all: Buffer[] = []
       for await (const piece of piecesOf(db, id, 0, bytes - 1)) all.push(piece)
       return Buffer.concat(all)
+    },
+
+    /** Lets go what has come and becomes nothing; where the database is away, it is removed later. */
+    async drop({ id }: Pick<ComeFile, 'id'>): Promise<void> {
+      await db
+        .delete(creationFile)
+        .where(and(eq(creationFile.id, id), isNull(creationFile.digest)))
+        .catch(() => undefined)
     },
 
     /**

@@ -70,8 +70,9 @@ export function createPictureMaker(deps: PictureDeps) {
       })
       const bytes = pictureIn(answer, ids)
       if (bytes === null || pictureTypeOf(bytes) === null) throw new NotMade('model_answer_wrong')
+      if (bytes.length > CREATION_IMAGE_BYTES_MAX) throw new NotMade('model_answer_too_large')
       return await files.take([bytes], {
-        bytesMax: ANSWER_BYTES_MAX,
+        bytesMax: CREATION_IMAGE_BYTES_MAX,
         typeOf: head => pictureTypeOf(head) ?? '',
       })
     },

@@ -6,7 +6,12 @@ import {
   creationItem as itemEntity,
 } from '@berth/contract/creations'
 import { ERRORS, type ErrorCode } from '@berth/contract/errors'
-import { CREATION_IMAGE_BYTES_MAX, CREATION_VIDEO_BYTES_MAX, type Language } from '@berth/contract/limits'
+import {
+  CREATION_IMAGE_BYTES_MAX,
+  CREATION_STORED_BYTES_MAX,
+  CREATION_VIDEO_BYTES_MAX,
+  type Language,
+} from '@berth/contract/limits'
 import { asc, eq, inArray, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
@@ -20,6 +25,7 @@ import { creation, creationFile, creationItem } from './tables.ts'
 const creationOf = wireOf(creationEntity)
 const itemOf = wireOf(itemEntity)
 const MB = 1_000_000
+const GB = 1_000_000_000
 
 /** How the catalogue's texts, and errors, are said to whoever asks. */
 export interface Telling {
@@ -52,8 +58,9 @@ export function createShow({
   ): CreationItem {
     const { status, errorCode, errorReason, percent, frame, frames, kind, modelId } = item
     const bytesMax = kind === 'image' ? CREATION_IMAGE_BYTES_MAX : CREATION_VIDEO_BYTES_MAX
-    const values = { reason: errorReason ?? '', limit: `${bytesMax / MB} MB`, model: modelId }
     const code = isErrorCode(errorCode) ? errorCode : 'internal'
+    const limit = code === 'creations_full' ? `${CREATION_STORED_BYTES_MAX / GB} GB` : `${bytesMax / MB} MB`
+    const values = { reason: errorReason ?? '', limit, model: modelId }
     return itemOf({
       ...item,
       progress: status === 'rendering' || status === 'encoding' ? { percent, frame, frames } : null,

@@ -494,6 +494,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     owner: parts.gatewayId,
     fileKey: deriveKey(parts.secrets.rootKey, 'berth creation files'),
     countUpload: createRateCounts(base).exact('model picture'),
+    countOrders: createRateCounts(base).within('creation orders'),
     filmLimits: parts.filmLimits,
   })
 

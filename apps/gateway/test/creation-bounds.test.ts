@@ -8,15 +8,21 @@ import {
   listCreations,
   makeImages,
   makeVideo,
+  retryCreation,
   stopCreation,
   uploadPicture,
 } from '@berth/contract/creations'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
-import { CREATION_IMAGE_BYTES_MAX, CREATION_STORED_BYTES_MAX } from '@berth/contract/limits'
+import {
+  CREATION_IMAGE_BYTES_MAX,
+  CREATION_STORED_BYTES_MAX,
+  CREATION_VIDEOS_BEGUN_PER_MINUTE_MAX,
+  CREATION_VIDEOS_STOPPED_PER_HOUR_MAX,
+} from '@berth/contract/limits'
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { creationFile, creationItem } from '../src/domains/models/creations/tables.ts'
-import { type FilmServerDouble, seems, startFilmServer } from './film-server.ts'
+import { type FilmServerDouble, refusesFilm, seems, startFilmServer } from './film-server.ts'
 import { at, hostedModel } from './hosted-models.ts'
 import { type ModelCustomer, type ModelGateway, startModelGateway } from './model-gateway.ts'
 import type { ModelServerDouble } from './model-server.ts'
@@ -159,6 +165,18 @@ test('what newer pictures push out is gone at once', async () => {
 const openItems = ({ userId }: ModelCustomer) =>
   gateway.database.db.select().from(creationItem).where(eq(creationItem.userId, userId))
 
+const film = () =>
+  gateway.call(
+    makeVideo,
+    { body: { model: 'filmer', prompt: 'x', size: '256x256', seconds: 1 } },
+    { token: customer.token },
+  )
+const madeFilm = async () => {
+  const { envelope } = await film()
+  if (envelope.status === 'error') throw new Error(envelope.code)
+  return envelope.data.id
+}
+
 test('a model that hangs, and who has much made by it, keeps no other customer and no other model waiting', async () => {
   models.spare.answer(() => {})
   const [many, more] = [await models.customer(), await models.customer()]
@@ -185,13 +203,7 @@ test('a model that hangs, and who has much made by it, keeps no other customer a
 
 test('a customer holds no more than two places of a gateway', async () => {
   films.plan = { look: seems('in_progress') }
-  const film = () =>
-    gateway.data(
-      makeVideo,
-      { body: { model: 'filmer', prompt: 'x', size: '256x256', seconds: 1 } },
-      { token: customer.token },
-    )
-  for (let asked = 0; asked < 4; asked++) await film()
+  for (let asked = 0; asked < 4; asked++) await madeFilm()
   const begun = async () => (await openItems(customer)).filter(({ owner }) => owner !== null)
   await eventually(async () => expect(await begun()).toHaveLength(2))
   const { items } = await gateway.data(listCreations, { query: {} }, { token: customer.token })
@@ -252,4 +264,55 @@ test('what a model makes beyond a picture’s bytes is not kept, nor what its cu
   })
   const { rows } = await gateway.database.db.execute(sql`select 1 from creation_piece where bytes = ${last}`)
   expect(rows).toEqual([])
+})
+
+test('begins of films in a minute are bounded, those that are made again too', async () => {
+  films.plan = { begin: refusesFilm(400, 'no') }
+  const first = await ended(await madeFilm())
+  for (let begun = 1; begun < CREATION_VIDEOS_BEGUN_PER_MINUTE_MAX; begun++) await ended(await madeFilm())
+  const refused = { code: 'too_many_requests' }
+  expect((await film()).envelope).toMatchObject(refused)
+  const retry = { params: { id: first.items[0]?.id ?? '' } }
+  expect((await gateway.call(retryCreation, retry, { token: customer.token })).envelope).toMatchObject(
+    refused,
+  )
+  // Pictures are counted by themselves, each of a run.
+  expect((await ended((await make({ count: 2 })).id)).items).toHaveLength(2)
+})
+
+test('who stops what servers have begun may do so some times in an hour: it costs nothing', async () => {
+  films.plan = { look: seems('in_progress', { progress: 99 }) }
+  for (let stopped = 0; stopped < CREATION_VIDEOS_STOPPED_PER_HOUR_MAX; stopped++) {
+    const id = await madeFilm()
+    await eventually(async () =>
+      expect((await openItems(customer)).find(one => one.creationId === id)?.status).toBe('rendering'),
+    )
+    // Deleted or stopped is the same.
+    await gateway.data(deleteCreation, { params: { id } }, { token: customer.token })
+  }
+  const { envelope } = await film()
+  expect(envelope).toMatchObject({ code: 'too_many_requests' })
+  customer = await models.customer()
+  films.plan = {}
+  await ended(await madeFilm())
+})
+
+test('what waits to be used is bounded by bytes, for who has no money by less, and in the whole', async () => {
+  const { db } = gateway.database
+  const poor = await models.customer(0)
+  const sent: string[] = []
+  for (let one = 0; one < 6; one++) sent.push((await upload(picture(), poor.token)).data.id)
+  expect(await rowsOf(sent[0] ?? '')).toEqual([])
+  expect(await rowsOf(sent[1] ?? '')).toHaveLength(1)
+  const { data: large } = await upload(picture(), customer.token)
+  await db.update(creationFile).set({ bytes: 200_000_000 }).where(eq(creationFile.id, large.id))
+  await upload(picture(), customer.token)
+  expect(await rowsOf(large.id)).toEqual([])
+  await db
+    .update(creationFile)
+    .set({ bytes: 20_000_000_000 })
+    .where(eq(creationFile.id, sent[1] ?? ''))
+  const another = await models.customer(0)
+  expect(await upload(picture(), another.token)).toMatchObject({ http: 503, code: 'unavailable' })
+  expect(await upload(picture(), customer.token)).toMatchObject({ http: 200 })
 })

@@ -370,6 +370,12 @@ export const CREATION_VIDEO_BYTES_MAX = 200_000_000
 export const CREATION_IMAGE_BYTES_MAX = 40_000_000
 /** Pictures that one customer may send in a minute. */
 export const CREATION_PICTURES_PER_MINUTE_MAX = 20
+/** Pictures and films that one customer may begin in a minute, those that are made again too: what is stopped costs nothing. */
+export const CREATION_IMAGES_BEGUN_PER_MINUTE_MAX = 80
+export const CREATION_VIDEOS_BEGUN_PER_MINUTE_MAX = 10
+/** Of those that a server had begun, so many may be stopped in an hour: until it is over, no more are begun. */
+export const CREATION_IMAGES_STOPPED_PER_HOUR_MAX = 80
+export const CREATION_VIDEOS_STOPPED_PER_HOUR_MAX = 8
 
 /** Days that what models are asked and answer may be kept. */
 export const MODEL_KEPT_DAYS_MAX = 90

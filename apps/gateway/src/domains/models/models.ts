@@ -40,6 +40,8 @@ export interface ModelsDeps extends CallBookDeps {
   fileKey: Uint8Array
   /** Counts pictures that customers send, over all gateways. */
   countUpload: CreationsDeps['countUpload']
+  /** Counts pictures and films that customers have made. */
+  countOrders: CreationsDeps['countOrders']
   /** How films are waited for: other than usual for tests. */
   filmLimits?: CreationsDeps['limits']
   /** Seals what is kept of calls. */

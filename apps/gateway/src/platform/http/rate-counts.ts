@@ -89,8 +89,12 @@ export function createRateCounts({ db, clock }: RateCountsDeps) {
 
     /** Counts in a transaction: what is undone was not counted, and who counts the same key at once waits for it. */
     within(name: string) {
-      return (q: Pick<Queryable, 'insert'>, key: string, { windowMs }: Pick<RateRule, 'windowMs'>) =>
-        add(`${name} ${key}`, 1, windowMs, q)
+      return (
+        q: Pick<Queryable, 'insert'>,
+        key: string,
+        { windowMs }: Pick<RateRule, 'windowMs'>,
+        amount = 1,
+      ) => add(`${name} ${key}`, amount, windowMs, q)
     },
 
     /**

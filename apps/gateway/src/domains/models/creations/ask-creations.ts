@@ -1,12 +1,16 @@
 import { CREATION_STATUSES, creationCan } from '@berth/contract/creation-states'
 import type { CreationKind, makeImagesBody, makeVideoBody } from '@berth/contract/creations'
 import {
+  CREATION_IMAGES_BEGUN_PER_MINUTE_MAX,
+  CREATION_IMAGES_STOPPED_PER_HOUR_MAX,
   CREATION_KEPT_DAYS,
   CREATION_OPEN_IMAGES_MAX,
   CREATION_OPEN_VIDEOS_MAX,
   CREATION_RUNS_MAX,
   CREATION_SEED_MAX,
   CREATION_STORED_BYTES_MAX,
+  CREATION_VIDEOS_BEGUN_PER_MINUTE_MAX,
+  CREATION_VIDEOS_STOPPED_PER_HOUR_MAX,
 } from '@berth/contract/limits'
 import { and, count, eq, inArray, sql } from 'drizzle-orm'
 import type * as z from 'zod'
@@ -14,13 +18,14 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
+import type { RateCount, RateCounts } from '../../../platform/http/rate-counts.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Billing } from '../../billing/billing.ts'
 import { forCustomer } from '../../customers/customers.ts'
 import { fieldError } from '../calls/asked-json.ts'
 import type { ModelCaller } from '../calls/call-book.ts'
 import type { Desk } from '../calls/desk.ts'
-import { type Book, type Item, isOpenItem, ownRun, type Run } from './items.ts'
+import { type Book, type Item, isOpenItem, ownRun, type Run, STOPPED_WINDOW_MS, stoppedKey } from './items.ts'
 import { filesOf } from './kept-files.ts'
 import { creation, creationFile, creationItem } from './tables.ts'
 
@@ -30,6 +35,15 @@ const SEED_BYTES = 4
 const OPEN_MAX: Record<CreationKind, number> = {
   image: CREATION_OPEN_IMAGES_MAX,
   video: CREATION_OPEN_VIDEOS_MAX,
+}
+const MINUTE_MS = 60_000
+const BEGUN_PER_MINUTE_MAX: Record<CreationKind, number> = {
+  image: CREATION_IMAGES_BEGUN_PER_MINUTE_MAX,
+  video: CREATION_VIDEOS_BEGUN_PER_MINUTE_MAX,
+}
+const STOPPED_PER_HOUR_MAX: Record<CreationKind, number> = {
+  image: CREATION_IMAGES_STOPPED_PER_HOUR_MAX,
+  video: CREATION_VIDEOS_STOPPED_PER_HOUR_MAX,
 }
 /** What may be made again. */
 const RETRIED = CREATION_STATUSES.filter(status => creationCan('retry', status))
@@ -46,6 +60,8 @@ interface AskDeps {
   book: Book
   desk: Pick<Desk, 'model'>
   billing: Pick<Billing, 'lockWallet'>
+  /** Counts what a customer begins and stops, over all gateways. */
+  countOrders: ReturnType<RateCounts['within']>
   /** There is something to make. */
   wake(): void
 }
@@ -55,7 +71,7 @@ type Wanted = Pick<Run, 'kind' | 'seconds'>
 
 /** Where pictures and films are asked for: looked at, paid for in advance, and put in line. */
 export function createAskCreations(deps: AskDeps) {
-  const { db, clock, ids, book, desk, billing } = deps
+  const { db, clock, ids, book, desk, billing, countOrders } = deps
 
   /** The most that one may cost. */
   const mostOf = ({ kind, seconds }: Wanted) => ({
@@ -94,6 +110,10 @@ export function createAskCreations(deps: AskDeps) {
     if ((runs?.runs ?? 0) >= CREATION_RUNS_MAX) {
       throw new ApiError('creations_full', { values: { limit: CREATION_RUNS_MAX } })
     }
+    const stopped = await countOrders(tx, stoppedKey(kind, userId), { windowMs: STOPPED_WINDOW_MS }, 0)
+    if (stopped.current >= STOPPED_PER_HOUR_MAX[kind]) throw tooMany(stopped)
+    const begun = await countOrders(tx, `begun ${kind} ${userId}`, { windowMs: MINUTE_MS }, more)
+    if (begun.current > BEGUN_PER_MINUTE_MAX[kind]) throw tooMany(begun)
   }
 
   async function ask(
@@ -136,8 +156,8 @@ export function createAskCreations(deps: AskDeps) {
   return {
     /**
      * Has pictures made, which are kept. The most that they may cost is set aside for all of them, or none is begun.
-     * @throws ApiError `validation_failed`, `model_unknown`, `model_kind`, `creations_under_way`, `creations_full`, and as
-     *   {@link CallBook.begin}.
+     * @throws ApiError `validation_failed`, `model_unknown`, `model_kind`, `creations_under_way`, `creations_full`,
+     *   `too_many_requests`, and as {@link CallBook.begin}.
      */
     async makeImages(caller: ModelCaller, asked: MakeImages): Promise<{ id: string }> {
       const model = desk.model(asked.model, ['image'])
@@ -192,6 +212,10 @@ export function createAskCreations(deps: AskDeps) {
       return { id: item.creationId }
     },
   }
+}
+
+function tooMany({ ttlMs }: Pick<RateCount, 'ttlMs'>): ApiError {
+  return new ApiError('too_many_requests', { values: { seconds: Math.max(1, Math.ceil(ttlMs / 1_000)) } })
 }
 
 /** An item of a customer's. @throws ApiError `not_found`, as well for another's. */

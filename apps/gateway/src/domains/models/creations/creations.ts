@@ -6,7 +6,7 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import type { Events } from '../../../platform/events/events.ts'
-import type { CountCall } from '../../../platform/http/rate-counts.ts'
+import type { CountCall, RateCounts } from '../../../platform/http/rate-counts.ts'
 import type { RawRoute } from '../../../platform/http/raw-routes.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { createLoop } from '../../../platform/loop.ts'
@@ -45,7 +45,7 @@ export interface CreationsDeps {
   ids: Ids
   log: Pick<Logger, 'error' | 'warn'>
   events: Events
-  billing: Pick<Billing, 'lockWallet'>
+  billing: Pick<Billing, 'lockWallet' | 'totals'>
   models: readonly CatalogueModel[]
   servers: ReadonlyMap<string, readonly ModelServer[]>
   /** This gateway. */
@@ -54,6 +54,7 @@ export interface CreationsDeps {
   /** By it the addresses of files are made, the same on all gateways. */
   fileKey: Uint8Array
   countUpload: CountCall
+  countOrders: ReturnType<RateCounts['within']>
   book: Book
   desk: Pick<Desk, 'model'>
   health: ServerHealth
@@ -70,7 +71,10 @@ export function createCreations(deps: CreationsDeps) {
   const archives = createArchives({ db, files, addresses })
   const show = createShow({ models, addresses })
   const leftovers = createLeftovers({ db, clock, ids, log, servers })
-  const ends = createItemEnds({ clock, book, billing, events, models, files, leftovers })
+  const ends = createItemEnds({
+    ...{ clock, book, billing, events, models, files, leftovers },
+    countOrders: deps.countOrders,
+  })
   const telling = createLoop({
     ...{ name: 'models.leftovers', pauseMs: TELL_MS, lease: { db, clock, owner }, log, run: leftovers.tell },
   })
@@ -112,7 +116,10 @@ export function createCreations(deps: CreationsDeps) {
   })
 
   return {
-    ...createAskCreations({ db, clock, ids, book, desk: deps.desk, billing, wake: work.wake }),
+    ...createAskCreations({
+      ...{ db, clock, ids, book, desk: deps.desk, billing, countOrders: deps.countOrders },
+      wake: work.wake,
+    }),
     ...createCreationLists({ db, clock, sealer: deps.sealer, show, currencyOf: deps.currencyOf }),
     ...changes,
     files,
@@ -120,7 +127,7 @@ export function createCreations(deps: CreationsDeps) {
     forgetGateway: work.forgetGateway,
     /** Tells servers of films that are not wanted any more. */
     tellServers: leftovers.tell,
-    ...createPictureUploads({ db, clock, files, show, countUpload: deps.countUpload }),
+    ...createPictureUploads({ db, clock, billing, files, show, countUpload: deps.countUpload }),
     ids,
     films: createKeyFilms({ db, show }),
     archive: archives.archive,

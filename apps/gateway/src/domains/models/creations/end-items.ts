@@ -6,10 +6,20 @@ import type { Clock } from '../../../platform/clock.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import type { Events } from '../../../platform/events/events.ts'
+import type { RateCounts } from '../../../platform/http/rate-counts.ts'
 import type { Billing } from '../../billing/billing.ts'
 import { filmNews } from '../events.ts'
 import { storedBytes } from './ask-creations.ts'
-import { type Book, changeItem, type Item, loggedErrorOf, NotMade, pricedModel } from './items.ts'
+import {
+  type Book,
+  changeItem,
+  type Item,
+  loggedErrorOf,
+  NotMade,
+  pricedModel,
+  STOPPED_WINDOW_MS,
+  stoppedKey,
+} from './items.ts'
 import type { ComeFile, KeptFiles } from './kept-files.ts'
 import type { Leftovers } from './leftovers.ts'
 import { creation, creationItem } from './tables.ts'
@@ -22,6 +32,7 @@ interface EndDeps {
   models: readonly CatalogueModel[]
   files: Pick<KeptFiles, 'drop' | 'settle' | 'removeUnusedOf'>
   leftovers: Leftovers
+  countOrders: ReturnType<RateCounts['within']>
 }
 
 /** What a gateway works on. */
@@ -32,7 +43,7 @@ export type Worked = Pick<Item, 'id' | 'userId' | 'owner'>
  * comes too late, because somebody stopped it or another gateway has it, changes nothing.
  */
 export function createItemEnds(deps: EndDeps) {
-  const { clock, book, billing, events, models, files, leftovers } = deps
+  const { clock, book, billing, events, models, files, leftovers, countOrders } = deps
 
   async function endCall(
     tx: Transaction,
@@ -119,6 +130,10 @@ export function createItemEnds(deps: EndDeps) {
         ...{ endedAt: clock.now(), owner: null, leasedUntil: null },
       })
       if (!item) return
+      if (item.renderingAt !== null || item.serverId !== null) {
+        const key = stoppedKey(item.kind, item.userId)
+        await countOrders(tx, key, { windowMs: STOPPED_WINDOW_MS })
+      }
       await endCall(tx, item, { status: 'left' })
       await leftovers.note(tx, item)
     },

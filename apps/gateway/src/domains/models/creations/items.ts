@@ -3,6 +3,7 @@ import {
   type CreationStatus,
   OPEN_CREATION_STATUSES,
 } from '@berth/contract/creation-states'
+import type { CreationKind } from '@berth/contract/creations'
 import type { ErrorCode } from '@berth/contract/errors'
 import type { CALL_ERRORS } from '@berth/contract/session-log'
 import { and, eq, inArray, type SQL } from 'drizzle-orm'
@@ -83,6 +84,10 @@ export async function changeItem(
     .returning()
   return changed ?? null
 }
+
+/** What is stopped after a server has begun it is counted by this, for an hour: it costs nothing, but its server has worked. */
+export const STOPPED_WINDOW_MS = 3_600_000
+export const stoppedKey = (kind: CreationKind, userId: string): string => `stopped ${kind} ${userId}`
 
 /** What the end of an item is written down by. */
 export type Book = Pick<CallBook, 'inTurn' | 'beginIn' | 'endIn' | 'tellRefusal'>

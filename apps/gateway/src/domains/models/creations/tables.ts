@@ -167,6 +167,11 @@ export const creationLeftover = pgTable(
     server: text('server').notNull(),
     serverId: text('server_id').notNull(),
     at: moment('at').notNull(),
+    /** When its server is told next. */
+    nextAt: moment('next_at').notNull().default(sql`now()`),
   },
-  table => [index('creation_leftover_at').on(table.at)],
+  table => [
+    index('creation_leftover_at').on(table.at),
+    index('creation_leftover_next').on(table.server, table.nextAt),
+  ],
 )

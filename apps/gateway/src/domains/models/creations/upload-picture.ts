@@ -1,12 +1,14 @@
 import type { Readable } from 'node:stream'
 import type { CreationFile } from '@berth/contract/creations'
 import { CREATION_PICTURES_PER_MINUTE_MAX, MODEL_IMAGE_BYTES_MAX } from '@berth/contract/limits'
-import { and, desc, eq, inArray } from 'drizzle-orm'
+import { and, desc, eq, inArray, sql } from 'drizzle-orm'
 import { createAtOnceEach } from '../../../platform/at-once.ts'
 import type { Clock } from '../../../platform/clock.ts'
-import type { Database } from '../../../platform/database/database.ts'
+import type { Database, Queryable, Transaction } from '../../../platform/database/database.ts'
+import { lockForUser } from '../../../platform/database/user-lock.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { CountCall } from '../../../platform/http/rate-counts.ts'
+import type { Billing } from '../../billing/billing.ts'
 import { forCustomer } from '../../customers/customers.ts'
 import { fieldError } from '../calls/asked-json.ts'
 import { requireRoom } from './ask-creations.ts'
@@ -18,8 +20,14 @@ import { creationFile, creationUpload } from './tables.ts'
 /** A picture of the most bytes comes within that by any line that a console is used on. */
 const READ_MS_MAX = 120_000
 const MINUTE_MS = 60_000
-/** Those that a form shows, and some that were changed for others; with another, the oldest goes. */
-const WAITING_MAX = 20
+/**
+ * What of one customer waits to be used: those that a form shows, and some that were changed for others; less without money,
+ * since accounts cost nothing. With more, the oldest go.
+ */
+const WAITING = { filesMax: 20, bytesMax: 200_000_000 }
+const WAITING_WITHOUT_MONEY = { filesMax: 5, bytesMax: 80_000_000 }
+/** While so much of all customers waits, only those send more who have money. */
+const WAITING_ALL_BYTES_MAX = 20_000_000_000
 const AT_ONCE_MAX = 2
 
 /** What models are given. */
@@ -28,6 +36,7 @@ const TYPES: readonly (string | null)[] = ['image/png', 'image/jpeg', 'image/web
 interface UploadDeps {
   db: Database
   clock: Clock
+  billing: Pick<Billing, 'totals'>
   files: Pick<KeptFiles, 'take' | 'settle' | 'removeUnusedOf'>
   show: Pick<Show, 'toFile'>
   /** Counts a customer's pictures, over all gateways. */
@@ -35,7 +44,7 @@ interface UploadDeps {
 }
 
 /** Takes pictures that others are to be made after. Of their bytes the first ones are looked at, and nothing is decoded. */
-export function createPictureUploads({ db, clock, files, show, countUpload }: UploadDeps) {
+export function createPictureUploads({ db, clock, billing, files, show, countUpload }: UploadDeps) {
   const inTurn = createAtOnceEach(AT_ONCE_MAX, {
     waitingMax: AT_ONCE_MAX,
     refuse() {
@@ -62,31 +71,56 @@ export function createPictureUploads({ db, clock, files, show, countUpload }: Up
       })
     return await db.transaction(async tx => {
       await forCustomer(tx, userId)
+      // Two that come at once would each see the other's not.
+      await lockForUser(tx, 'creation_upload', userId)
       const fileId = await files.settle(tx, userId, come)
       const at = clock.now()
       await tx
         .insert(creationUpload)
         .values({ userId, fileId, at })
         .onConflictDoUpdate({ target: [creationUpload.userId, creationUpload.fileId], set: { at } })
-      const tooMany = tx
-        .select({ fileId: creationUpload.fileId })
-        .from(creationUpload)
-        .where(eq(creationUpload.userId, userId))
-        .orderBy(desc(creationUpload.at))
-        .offset(WAITING_MAX)
-      const pushedOut = await tx
-        .delete(creationUpload)
-        .where(and(eq(creationUpload.userId, userId), inArray(creationUpload.fileId, tooMany)))
-        .returning({ fileId: creationUpload.fileId })
-      await files.removeUnusedOf(
-        tx,
-        pushedOut.map(({ fileId: id }) => id),
-      )
+      await pushOut(tx, userId)
       const [row] = await tx.select().from(creationFile).where(eq(creationFile.id, fileId))
       const file = show.toFile(row ?? null, userId)
       if (!file) throw new Error(`the file ${fileId} is gone while it is held`)
       return file
     })
+  }
+
+  const hasMoney = async (q: Pick<Queryable, 'select'>, userId: string): Promise<boolean> => {
+    const { totalMicro, freeMicro } = await billing.totals(q, userId)
+    return totalMicro + freeMicro > 0n
+  }
+
+  /** Removes the oldest of what a customer has sent beyond what may wait; the newest stays, whatever it takes. */
+  async function pushOut(tx: Transaction, userId: string): Promise<void> {
+    const { filesMax, bytesMax } = (await hasMoney(tx, userId)) ? WAITING : WAITING_WITHOUT_MONEY
+    const sent = await tx
+      .select({ id: creationFile.id, bytes: creationFile.bytes })
+      .from(creationUpload)
+      .innerJoin(creationFile, eq(creationFile.id, creationUpload.fileId))
+      .where(eq(creationUpload.userId, userId))
+      .orderBy(desc(creationUpload.at), desc(creationFile.id))
+    let all = 0
+    const tooMany = sent.flatMap(({ id, bytes }, before) => {
+      all += bytes
+      return before > 0 && (before >= filesMax || all > bytesMax) ? [id] : []
+    })
+    if (tooMany.length === 0) return
+    await tx
+      .delete(creationUpload)
+      .where(and(eq(creationUpload.userId, userId), inArray(creationUpload.fileId, tooMany)))
+    await files.removeUnusedOf(tx, tooMany)
+  }
+
+  /** @throws ApiError `unavailable` to who has no money while too much waits. */
+  async function requireWaitingRoom(userId: string): Promise<void> {
+    if (await hasMoney(db, userId)) return
+    const [waiting] = await db
+      .select({ bytes: sql<number>`coalesce(sum(${creationFile.bytes}), 0)::float8`.mapWith(Number) })
+      .from(creationUpload)
+      .innerJoin(creationFile, eq(creationFile.id, creationUpload.fileId))
+    if ((waiting?.bytes ?? 0) >= WAITING_ALL_BYTES_MAX) throw new ApiError('unavailable')
   }
 
   async function admit(userId: string): Promise<void> {
@@ -98,12 +132,14 @@ export function createPictureUploads({ db, clock, files, show, countUpload }: Up
       throw new ApiError('too_many_requests', { values: { seconds } })
     }
     await requireRoom(db, userId)
+    await requireWaitingRoom(userId)
   }
 
   return {
     /**
      * @param body The file as it comes.
-     * @throws ApiError `validation_failed` {picture_type, picture_too_large}, `too_many_requests`, `creations_full`.
+     * @throws ApiError `validation_failed` {picture_type, picture_too_large}, `too_many_requests`, `creations_full`,
+     *   `unavailable`.
      */
     upload: (userId: string, body: Readable): Promise<CreationFile> =>
       inTurn(userId, async () => {

@@ -1,0 +1,2 @@
+ALTER TABLE "creation_leftover" ADD COLUMN "next_at" timestamp (3) with time zone DEFAULT now() NOT NULL;--> statement-breakpoint
+CREATE INDEX "creation_leftover_next" ON "creation_leftover" USING btree ("server","next_at");

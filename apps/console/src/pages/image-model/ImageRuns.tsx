@@ -2,6 +2,7 @@ import {
   CREATION_FILTERS,
   type Creation,
   type CreationFile,
+  type CreationFilter,
   type CreationItem,
 } from '@berth/contract/creations'
 import type { Model } from '@berth/contract/models'
@@ -83,7 +84,7 @@ function OwnRuns(props: ImageRunsProps) {
       <Answer query={query} data={query.data} rows={4}>
         {data =>
           data.runs.length > 0 ? (
-            <Runs {...props} data={data} />
+            <Runs {...props} data={data} show={show} />
           ) : isFirst ? (
             <StartPrompts kind="image" onChoose={props.onPrompt} />
           ) : (
@@ -112,7 +113,14 @@ function OwnRuns(props: ImageRunsProps) {
   )
 }
 
-function Runs({ data, models, onReuse, onStartFrom, onFilm }: ImageRunsProps & { data: Creations }) {
+function Runs({
+  data,
+  models,
+  show,
+  onReuse,
+  onStartFrom,
+  onFilm,
+}: ImageRunsProps & { data: Creations; show: CreationFilter }) {
   return (
     <div className={classes.runs}>
       {data.runs.map(run => (
@@ -121,6 +129,7 @@ function Runs({ data, models, onReuse, onStartFrom, onFilm }: ImageRunsProps & {
           listed={run}
           model={models.find(({ id }) => id === run.model_id)}
           currency={data.currency}
+          show={show}
           onReuse={onReuse}
           onStartFrom={onStartFrom}
           onFilm={onFilm}

@@ -33,6 +33,8 @@ interface ImageTileProps {
   item: CreationItem
   model: Model | undefined
   currency: string
+  /** Shows it large. */
+  onOpen: () => void
   onReuse: () => void
   onStartFrom: (file: CreationFile) => void
   onFilm: ((file: CreationFile) => void) | undefined
@@ -46,18 +48,21 @@ export function ImageTile(props: ImageTileProps) {
   const { status, file } = item
   return (
     <li className={classes.tile}>
-      <div
-        className={classes.frame}
-        data-state={status}
-        style={{ '--shape': `${width || 1} / ${height || 1}` } as CSSProperties}
-      >
-        {file ? (
-          <Made {...props} file={file} />
-        ) : status === 'failed' || status === 'stopped' ? (
-          <NotMade {...props} />
-        ) : (
-          <UnderWay item={item} />
-        )}
+      <div className={classes.place}>
+        <div
+          className={classes.frame}
+          data-state={status}
+          style={{ '--shape': `${width || 1} / ${height || 1}` } as CSSProperties}
+        >
+          {file ? (
+            <Picture {...props} file={file} />
+          ) : status === 'failed' || status === 'stopped' ? (
+            <NotMade {...props} />
+          ) : (
+            <UnderWay item={item} />
+          )}
+        </div>
+        {file && <Ways {...props} file={file} />}
       </div>
       <p className={classes.caption}>
         <span>{item.seed}</span>
@@ -67,22 +72,14 @@ export function ImageTile(props: ImageTileProps) {
   )
 }
 
-function Made({
-  run,
-  item,
-  model,
-  onReuse,
-  onStartFrom,
-  onFilm,
-  file,
-}: ImageTileProps & { file: CreationFile }) {
+function Picture({ run, item, onOpen, file }: ImageTileProps & { file: CreationFile }) {
   const { t } = useTranslation('making')
   const star = useChange(starCreation)
   const { seed, starred } = item
   const starWords = t(starred ? 'tile.unstar' : 'tile.star')
   return (
     <>
-      <a href={file.url} target="_blank" rel="noreferrer" className={classes.open}>
+      <button type="button" className={classes.open} aria-haspopup="dialog" onClick={onOpen}>
         <img
           className={classes.picture}
           src={file.url}
@@ -90,7 +87,7 @@ function Made({
           loading="lazy"
           decoding="async"
         />
-      </a>
+      </button>
       <div className={classes.star} data-starred={starred || undefined}>
         <ActionIcon
           variant="default"
@@ -103,51 +100,60 @@ function Made({
           {starred ? <IconStarFilled size={14} /> : <IconStar size={14} stroke={1.8} />}
         </ActionIcon>
       </div>
-      <div className={classes.ways}>
-        <Button
-          variant="default"
-          size="xs"
-          leftSection={<IconRefresh size={14} stroke={1.8} />}
-          title={t('tile.reuse_title')}
-          onClick={onReuse}
-        >
-          {t('tile.reuse')}
-        </Button>
+    </>
+  )
+}
+
+/** What is done with a picture: over it for a pointer that can rest on it, below it for a finger. */
+function Ways({ item, model, onReuse, onStartFrom, onFilm, file }: ImageTileProps & { file: CreationFile }) {
+  const { t } = useTranslation('making')
+  const { seed } = item
+  return (
+    <div className={classes.ways}>
+      <Button
+        variant="default"
+        size="xs"
+        className={classes.reuse ?? ''}
+        leftSection={<IconRefresh size={14} stroke={1.8} />}
+        title={t('tile.reuse_title')}
+        onClick={onReuse}
+      >
+        {t('tile.reuse')}
+      </Button>
+      <ActionIcon
+        component="a"
+        href={downloadOf(file)}
+        download
+        variant="default"
+        size="sm"
+        aria-label={t('tile.download', { seed })}
+        title={t('tile.download', { seed })}
+      >
+        <IconDownload size={15} stroke={1.8} />
+      </ActionIcon>
+      {model?.image_input && (
         <ActionIcon
-          component="a"
-          href={downloadOf(file)}
-          download
           variant="default"
           size="sm"
-          aria-label={t('tile.download', { seed })}
-          title={t('tile.download', { seed })}
+          aria-label={t('tile.start_from')}
+          title={t('tile.start_from')}
+          onClick={() => onStartFrom(file)}
         >
-          <IconDownload size={15} stroke={1.8} />
+          <IconPhotoPlus size={15} stroke={1.8} />
         </ActionIcon>
-        {model?.image_input && (
-          <ActionIcon
-            variant="default"
-            size="sm"
-            aria-label={t('tile.start_from')}
-            title={t('tile.start_from')}
-            onClick={() => onStartFrom(file)}
-          >
-            <IconPhotoPlus size={15} stroke={1.8} />
-          </ActionIcon>
-        )}
-        {onFilm && (
-          <ActionIcon
-            variant="default"
-            size="sm"
-            aria-label={t('tile.film')}
-            title={t('tile.film')}
-            onClick={() => onFilm(file)}
-          >
-            <IconMovie size={15} stroke={1.8} />
-          </ActionIcon>
-        )}
-      </div>
-    </>
+      )}
+      {onFilm && (
+        <ActionIcon
+          variant="default"
+          size="sm"
+          aria-label={t('tile.film')}
+          title={t('tile.film')}
+          onClick={() => onFilm(file)}
+        >
+          <IconMovie size={15} stroke={1.8} />
+        </ActionIcon>
+      )}
+    </div>
   )
 }
 

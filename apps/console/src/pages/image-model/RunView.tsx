@@ -1,6 +1,8 @@
+import { OPEN_CREATION_STATUSES } from '@berth/contract/creation-states'
 import {
   type Creation,
   type CreationFile,
+  type CreationFilter,
   type CreationItem,
   deleteCreation,
   stopCreation,
@@ -17,10 +19,12 @@ import { ActionMenu } from '../../lists/ActionMenu.tsx'
 import { isOpenRun, useRunNow } from '../../making/creation-queries.ts'
 import { pixelsOfSize, sizeText } from '../../making/picture-sizes.ts'
 import { useTook } from '../../making/use-took.ts'
+import { useFocusBack } from '../../ui/focus-back.ts'
 import { useFormat } from '../../ui/format.ts'
 import { ImageTile } from './ImageTile.tsx'
 import classes from './RunView.module.css'
 
+const ImageDialog = lazyPart(() => import('./ImageDialog.tsx').then(module => module.ImageDialog))
 const RunCode = lazyPart(() => import('../../making/RunCode.tsx').then(module => module.RunCode))
 const ConfirmDialog = lazyPart(() =>
   import('../../ui/ConfirmDialog.tsx').then(module => module.ConfirmDialog),
@@ -32,19 +36,24 @@ interface RunViewProps {
   /** Undefined where it is not hosted any more. */
   model: Model | undefined
   currency: string
+  /** Which of its pictures are shown. */
+  show: CreationFilter
   onReuse: (run: Creation, item?: CreationItem) => void
   onStartFrom: (item: CreationItem, file: CreationFile) => void
   onFilm: ((item: CreationItem, file: CreationFile) => void) | undefined
 }
 
 /** A run: its prompt, what came of it and what that cost, and its pictures; each keeps its place, also where it was not made. */
-export function RunView({ listed, model, currency, onReuse, onStartFrom, onFilm }: RunViewProps) {
+export function RunView({ listed, model, currency, show, onReuse, onStartFrom, onFilm }: RunViewProps) {
   const { t } = useTranslation('making')
   const run = useRunNow(listed)
   const [asked, setAsked] = useState<'code' | 'delete' | null>(null)
   const stop = useChange(stopCreation)
   const remove = useChange(deleteCreation)
   const params = { id: run.id }
+  const [opened, setOpened] = useState<string | null>(null)
+  useFocusBack(opened !== null)
+  const shown = run.items.filter(item => isShown(item, show))
   return (
     <article className={classes.run} aria-label={run.prompt}>
       <header className={classes.head}>
@@ -52,7 +61,7 @@ export function RunView({ listed, model, currency, onReuse, onStartFrom, onFilm 
           <h2 className={classes.prompt} title={run.prompt}>
             {run.prompt}
           </h2>
-          <RunLine run={run} currency={currency} />
+          <RunLine run={run} shown={shown.length} currency={currency} />
         </div>
         <div className={classes.ways}>
           {isOpenRun(run) && (
@@ -98,10 +107,11 @@ export function RunView({ listed, model, currency, onReuse, onStartFrom, onFilm 
         </div>
       </header>
       <ul className={classes.tiles} data-wide={isWide(run.size) || undefined}>
-        {run.items.map(item => (
+        {shown.map(item => (
           <ImageTile
             key={item.id}
             {...{ run, item, model, currency }}
+            onOpen={() => setOpened(item.id)}
             onReuse={() => onReuse(run, item)}
             onStartFrom={file => onStartFrom(item, file)}
             onFilm={onFilm && (file => onFilm(item, file))}
@@ -109,6 +119,18 @@ export function RunView({ listed, model, currency, onReuse, onStartFrom, onFilm 
         ))}
       </ul>
       <Suspense>
+        {opened !== null && (
+          <ImageDialog
+            {...{ run, currency, opened }}
+            items={shown}
+            onShow={setOpened}
+            onReuse={item => {
+              setOpened(null)
+              onReuse(run, item)
+            }}
+            onClose={() => setOpened(null)}
+          />
+        )}
         {asked === 'code' && (
           <RunCode
             codeOf={(tool, url) => imageCode(tool, { url, ...factsOf(run) })}
@@ -134,7 +156,7 @@ export function RunView({ listed, model, currency, onReuse, onStartFrom, onFilm 
 }
 
 /** When, by what, how large, how many in what time, and what that cost. */
-function RunLine({ run, currency }: { run: Creation; currency: string }) {
+function RunLine({ run, shown, currency }: { run: Creation; shown: number; currency: string }) {
   const { t } = useTranslation('making')
   const format = useFormat()
   const took = useTook()
@@ -150,6 +172,7 @@ function RunLine({ run, currency }: { run: Creation; currency: string }) {
       : made === items.length
         ? t('run.made', { count: made, took: span })
         : t('run.made_of', { made, count: items.length, took: span }),
+    ...(shown < items.length ? [t('run.shown', { shown, count: items.length })] : []),
   ]
   return (
     <p className={classes.line} role="status">
@@ -157,6 +180,13 @@ function RunLine({ run, currency }: { run: Creation; currency: string }) {
       <strong>{t('run.charged', { amount: format.exactMoney(cost_micro, currency) })}</strong>
     </p>
   )
+}
+
+/** Whether a picture is of those that are asked for: a run that has one of them is listed. */
+function isShown({ starred, status }: CreationItem, show: CreationFilter): boolean {
+  if (show === 'starred') return starred
+  if (show === 'not_made') return status === 'failed' || status === 'stopped'
+  return show === 'all' || OPEN_CREATION_STATUSES.includes(status)
 }
 
 /** From this ratio on fewer of them stand beside each other. */

@@ -319,6 +319,52 @@ describe('what was made', () => {
     expect(shown.queryByRole('button', { name: 'Stop' })).toBeNull()
   })
 
+  test('one is looked at large, with its seed and what it cost; arrows lead to the others of its run that were made', async () => {
+    const three = madeRun({
+      items: [madeItem(), failedItem({ id: 'i1', number: 1, seed: 12 }), madeItem({ id: 'i2', seed: 13 })],
+    })
+    const { prompt } = await open({ answers: { [listCreations.operation]: () => listOf([three]) } })
+    const picture = () => screen.getByRole('button', { name: 'A harbour (seed 11)' })
+    await run()
+    await userEvent.click(picture())
+    const dialog = within(await screen.findByRole('dialog', { name: 'A harbour' }))
+    expect(dialog.getByRole('status').textContent).toBe('1 of 2')
+    expect(dialog.getByText('seed 11 · 512 × 512 · $0.012 charged')).toBeTruthy()
+    await userEvent.keyboard('{ArrowRight}')
+    expect(dialog.getByRole('img', { name: 'A harbour (seed 13)' })).toBeTruthy()
+    // After the last one comes the first.
+    await userEvent.click(dialog.getByRole('button', { name: 'Next image' }))
+    expect(dialog.getByRole('link', { name: 'Download image 11' })).toBeTruthy()
+    await userEvent.keyboard('{ArrowLeft}{Escape}')
+    await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+    await waitFor(() => expect(document.activeElement).toBe(picture()))
+    await userEvent.click(picture())
+    await userEvent.click(
+      within(await screen.findByRole('dialog', { name: 'A harbour' })).getByRole('button', { name: 'Reuse' }),
+    )
+    expect((prompt as HTMLTextAreaElement).value).toBe('A harbour')
+    expect(screen.getByRole<HTMLInputElement>('textbox', { name: /^Seed/ }).value).toBe('11')
+  })
+
+  test('a filter shows the pictures that it names, and how many of the run those are', async () => {
+    const starred = madeRun({
+      items: [
+        madeItem(),
+        failedItem({ id: 'i1', number: 1, seed: 12 }),
+        madeItem({ id: 'i2', seed: 13, starred: true }),
+      ],
+    })
+    await open({ answers: { [listCreations.operation]: () => listOf([starred]) } })
+    expect((await run()).queryByText(/shown/)).toBeNull()
+    await userEvent.click(group('Show').getByRole('radio', { name: /Starred/ }))
+    await waitFor(async () => expect((await run()).getAllByRole('listitem')).toHaveLength(1))
+    expect((await run()).getByRole('img', { name: 'A harbour (seed 13)' })).toBeTruthy()
+    expect((await run()).getByRole('status').textContent).toContain('1 of 3 shown')
+    await userEvent.click(group('Show').getByRole('radio', { name: /Not made/ }))
+    expect(await (await run()).findByText(/^The server ran out of memory/)).toBeTruthy()
+    expect((await run()).queryByRole('img')).toBeNull()
+  })
+
   test('filters that leave nothing say so, and lead back to all', async () => {
     const { page } = await open({
       answers: {

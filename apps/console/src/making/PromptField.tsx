@@ -10,6 +10,8 @@ import classes from './Fields.module.css'
 interface PromptFieldProps {
   value: string
   error: ReactNode
+  /** How many are made of it. */
+  count: number
   /** Tokens that the model reads; 0 where it does not say. */
   tokensMax: number
   onChange: (text: string) => void
@@ -18,7 +20,7 @@ interface PromptFieldProps {
 }
 
 /** What is to be seen. Ctrl+Enter sends the form, which is said beside it. */
-export function PromptField({ value, error, tokensMax, onChange, onFiles }: PromptFieldProps) {
+export function PromptField({ value, error, count, tokensMax, onChange, onFiles }: PromptFieldProps) {
   const { t } = useTranslation('making')
   const format = useFormat()
   const tokens = format.number(guessTokens(value))
@@ -54,7 +56,7 @@ export function PromptField({ value, error, tokensMax, onChange, onFiles }: Prom
                 ? t('fields.tokens_of', { tokens, most: format.number(tokensMax) })
                 : t('fields.tokens', { tokens })}
           </span>
-          <span className={classes.keys}>{t('fields.keys')}</span>
+          <span className={classes.keys}>{t('fields.keys', { count })}</span>
         </span>
       }
       onChange={event => onChange(event.currentTarget.value)}

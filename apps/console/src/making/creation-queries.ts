@@ -20,6 +20,7 @@ import { useSession } from '../app/session/session.ts'
 
 /** How often what is under way is looked at. */
 const LOOK_MS = 2_000
+const NOT_FOUND = 404
 /** Runs that are read at once. */
 const RUNS_AT_ONCE = 20
 
@@ -67,6 +68,15 @@ export function useCreations(kind: CreationKind, { show, search }: CreationSearc
   })
 }
 
+/**
+ * What of a queue is other customers'.
+ * @param before How many are before one, of all customers.
+ * @param own The customer's own that are under way, before it or all of them where it is yet to begin.
+ */
+export function othersBefore(before: number, own: number): number {
+  return Math.max(0, before - own)
+}
+
 /** Whether anything of a run is under way. */
 export function isOpenRun({ items }: Creation): boolean {
   return items.some(({ status }) => OPEN_CREATION_STATUSES.includes(status))
@@ -82,7 +92,9 @@ export function useRunNow(run: Creation, lookMs: number = LOOK_MS): Creation {
   const { data } = useQuery({
     ...queryOf(getCreation, { params: { id: run.id } }),
     enabled: isOpen,
-    refetchInterval: ({ state }) => (state.data && !isOpenRun(state.data) ? false : lookMs),
+    // One that is deleted is not asked for again.
+    refetchInterval: ({ state: { data: known, error } }) =>
+      (known && !isOpenRun(known)) || error?.status === NOT_FOUND ? false : lookMs,
     meta: { silent: true },
   })
   const isOver = isOpen && data !== undefined && !isOpenRun(data)

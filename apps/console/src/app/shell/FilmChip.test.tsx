@@ -1,9 +1,10 @@
 import { getCreation, listCreations } from '@berth/contract/creations'
-import { screen, waitFor } from '@testing-library/react'
-import { expect, test } from 'vitest'
+import { act, screen, waitFor } from '@testing-library/react'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { reread } from '../../api/cache-lifecycle.ts'
 import { renderInPage } from '../../component-fixture.tsx'
 import { answerCalls, InShell } from '../../gateway-fixture.tsx'
-import { listOf, madeRun, openItem } from '../../making/creation-fixture.ts'
+import { failedItem, listOf, madeItem, madeRun, openItem } from '../../making/creation-fixture.ts'
 import { FilmChip } from './FilmChip.tsx'
 
 const RENDERING = madeRun({
@@ -28,6 +29,45 @@ test('a video that is under way is said with how far it is, and leads to its pag
   await open([RENDERING], { counts: { all: 3, starred: 0, not_made: 0, open: 2 } })
   const link = await screen.findByRole('link', { name: /^Video, 62% and 1 more$/ })
   expect(link.getAttribute('href')).toBe('/video-model')
+})
+
+test('one that becomes ready is said for a while, with the way to it, though lists leave it out by then', async () => {
+  vi.useFakeTimers({ shouldAdvanceTime: true, toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let isReady = false
+  await answerCalls({
+    [listCreations.operation]: () => listOf(isReady ? [] : [RENDERING]),
+    [getCreation.operation]: () => (isReady ? { ...RENDERING, items: [madeItem()] } : RENDERING),
+  })
+  await renderInPage(() => (
+    <InShell>
+      <FilmChip />
+    </InShell>
+  ))
+  await screen.findByRole('link', { name: /62%/ })
+  isReady = true
+  await reread([listCreations.operation, getCreation.operation])
+  const link = await screen.findByRole('link', { name: 'Video ready' })
+  expect(link.getAttribute('href')).toBe('/video-model?video=r0')
+  await act(async () => vi.advanceTimersByTime(61_000))
+  await waitFor(() => expect(screen.queryByRole('link')).toBeNull())
+})
+
+test('one that was stopped is said no more', async () => {
+  let isOver = false
+  await answerCalls({
+    [listCreations.operation]: () => listOf(isOver ? [] : [RENDERING]),
+    [getCreation.operation]: () => (isOver ? { ...RENDERING, items: [failedItem()] } : RENDERING),
+  })
+  await renderInPage(() => (
+    <InShell>
+      <FilmChip />
+    </InShell>
+  ))
+  await screen.findByRole('link', { name: /62%/ })
+  isOver = true
+  await reread([listCreations.operation, getCreation.operation])
+  await waitFor(() => expect(screen.queryByRole('link')).toBeNull())
 })
 
 test('where none is under way nothing is said, and nothing is looked at again', async () => {

@@ -99,7 +99,9 @@ export function ImageRoom({ models }: { models: readonly [Model, ...Model[]] }) 
           onPrompt={prompt => form.change({ prompt })}
         />
       </MakingRoom>
-      <Suspense>{form.asksSignIn && <SignInAsk onClose={form.endSignIn} />}</Suspense>
+      <Suspense>
+        {form.asksSignIn && <SignInAsk title={t('guest.title', { count })} onClose={form.endSignIn} />}
+      </Suspense>
     </>
   )
 }

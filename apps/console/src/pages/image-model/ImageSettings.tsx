@@ -47,6 +47,7 @@ export function ImageSettings({ form, models, chosen, choose, count }: ImageSett
       <PromptField
         value={values.prompt}
         error={errors.prompt}
+        count={count}
         tokensMax={chosen.context_tokens}
         onChange={prompt => change({ prompt })}
         onFiles={chosen.image_input ? ([file]) => takePasted(file) : undefined}

@@ -103,6 +103,8 @@ describe('asking for pictures', () => {
     'with %s, Enter makes them; Enter by itself breaks the line',
     async key => {
       const { prompt, asked } = await open()
+      expect(screen.getByText('Ctrl+Enter makes it')).toBeTruthy()
+      await userEvent.click(group('Images').getByRole('radio', { name: '4' }))
       expect(screen.getByText('Ctrl+Enter makes them')).toBeTruthy()
       await userEvent.type(prompt, 'A harbour')
       fireEvent.keyDown(prompt, { key: 'Enter' })
@@ -166,7 +168,7 @@ describe('asking for pictures', () => {
     expect(asked(listCreations.operation)).toEqual([])
     await userEvent.type(prompt, 'A harbour')
     await userEvent.click(screen.getByRole('button', { name: 'Log in to make it' }))
-    const dialog = within(await screen.findByRole('dialog'))
+    const dialog = within(await screen.findByRole('dialog', { name: 'Log in to make it?' }))
     expect(dialog.getByRole('button', { name: 'Log in' })).toBeTruthy()
     expect(made(asked)).toEqual([])
     expect(page.path()).toBe('/page')

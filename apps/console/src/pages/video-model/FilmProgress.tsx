@@ -5,7 +5,7 @@ import type { CSSProperties } from 'react'
 import { useTranslation } from 'react-i18next'
 import { told, useChange } from '../../api/use-change.ts'
 import { useOffFor } from '../../app/session/use-off-for.ts'
-import { useOutlook, useRunNow } from '../../making/creation-queries.ts'
+import { othersBefore, useOutlook, useRunNow } from '../../making/creation-queries.ts'
 import { filmPercent } from '../../making/film-percent.ts'
 import { sizeText } from '../../making/picture-sizes.ts'
 import { useFormat } from '../../ui/format.ts'
@@ -13,9 +13,18 @@ import classes from './FilmProgress.module.css'
 import { FILM_STEPS, leftSeconds, stepAt } from './film-steps.ts'
 
 const MS = 1_000
+/** Of what does not say how far it is. */
+const HALF_PERCENT = 50
+
+interface FilmProgressProps {
+  /** As the list has it. */
+  listed: Creation
+  /** How many of the customer's own are before it: those are seen beside it, and are not told as others. */
+  ownBefore: number
+}
 
 /** A video that is being made: at which step it is, how far, how long still, and the way to stop it. */
-export function FilmProgress({ listed }: { listed: Creation }) {
+export function FilmProgress({ listed, ownBefore }: FilmProgressProps) {
   const { t } = useTranslation('making')
   const format = useFormat()
   const run = useRunNow(listed)
@@ -52,7 +61,7 @@ export function FilmProgress({ listed }: { listed: Creation }) {
           </Button>
         </span>
       </header>
-      <Steps film={film} />
+      <Steps film={film} ownBefore={ownBefore} />
       {/* Each step is said once; each percent would be a flood. */}
       <p className="said" role="status">
         {t(`progress.${film.status}`)}
@@ -67,17 +76,18 @@ export function FilmProgress({ listed }: { listed: Creation }) {
   )
 }
 
-function Steps({ film }: { film: CreationItem }) {
+function Steps({ film, ownBefore }: { film: CreationItem; ownBefore: number }) {
   const { t } = useTranslation('making')
   const format = useFormat()
   const now = stepAt(film.status)
-  const { progress, rendering_at, created_at, waiting_before } = film
+  const { progress, rendering_at, created_at } = film
+  const others = othersBefore(film.waiting_before ?? 0, ownBefore)
   const said: Partial<Record<(typeof FILM_STEPS)[number], string | null>> = {
     queued:
       rendering_at !== null
         ? format.duration((Date.parse(rendering_at) - Date.parse(created_at)) / MS)
-        : waiting_before !== null && waiting_before > 0
-          ? t('tile.waiting', { count: waiting_before })
+        : others > 0
+          ? t('tile.waiting', { count: others })
           : null,
     rendering:
       film.status === 'rendering' && progress?.frame != null && progress.frames != null
@@ -87,7 +97,7 @@ function Steps({ film }: { film: CreationItem }) {
   return (
     <ol className={classes.steps}>
       {FILM_STEPS.map((step, at) => {
-        const part = at < now ? 100 : at > now ? 0 : step === 'rendering' ? (progress?.percent ?? 0) : 50
+        const part = at < now ? 100 : at > now ? 0 : partOf(step, progress)
         return (
           <li key={step} className={classes.step} aria-current={at === now ? 'step' : undefined}>
             <span className={classes.bar} style={{ '--part': `${part}%` } as CSSProperties} />
@@ -98,6 +108,12 @@ function Steps({ film }: { film: CreationItem }) {
       })}
     </ol>
   )
+}
+
+/** How much of the step at which it is has passed, in percent; waiting is nothing that passes. */
+function partOf(step: (typeof FILM_STEPS)[number], progress: CreationItem['progress']): number {
+  if (step === 'rendering') return progress?.percent ?? 0
+  return step === 'encoding' ? HALF_PERCENT : 0
 }
 
 /** Whether a mail tells when it is ready. */

@@ -19,40 +19,43 @@ export function FilmThumb({ run, currency, isShown, onShow }: FilmThumbProps) {
   const [film] = run.items
   const file = film?.file ?? null
   const isStopped = film?.status === 'stopped'
+  const about = file
+    ? [format.moment(run.created_at), format.exactMoney(run.cost_micro, currency)].join(' · ')
+    : t(isStopped ? 'films.stopped' : 'films.not_made')
   return (
     <li className={classes.thumb}>
       <button
         type="button"
-        className={classes.frame}
-        aria-label={run.prompt}
+        className={classes.choice}
+        aria-label={[run.prompt, !file && about].filter(Boolean).join(', ')}
         aria-pressed={isShown}
         onClick={onShow}
       >
-        {file ? (
-          // A film of a thumb's size is only looked at; the player has its sound and its controls.
-          <video
-            className={classes.film}
-            src={`${file.url}#t=0.1`}
-            preload="metadata"
-            muted
-            playsInline
-            tabIndex={-1}
-          />
-        ) : isStopped ? (
-          <IconPlayerStop size={18} stroke={1.6} aria-hidden="true" />
-        ) : (
-          <IconAlertTriangle size={18} stroke={1.6} aria-hidden="true" className={classes.bad} />
-        )}
-        {file && <span className={classes.length}>{lengthText(run.seconds ?? 0)}</span>}
+        <span className={classes.frame}>
+          {file ? (
+            // A film of a thumb's size is only looked at; the player has its sound and its controls.
+            <video
+              className={classes.film}
+              src={`${file.url}#t=0.1`}
+              preload="metadata"
+              muted
+              playsInline
+              tabIndex={-1}
+            />
+          ) : isStopped ? (
+            <IconPlayerStop size={18} stroke={1.6} aria-hidden="true" />
+          ) : (
+            <IconAlertTriangle size={18} stroke={1.6} aria-hidden="true" className={classes.bad} />
+          )}
+          {file && <span className={classes.length}>{lengthText(run.seconds ?? 0)}</span>}
+        </span>
+        <span className={classes.name} title={run.prompt}>
+          {run.prompt}
+        </span>
+        <span className={classes.second} data-failed={film?.status === 'failed' || undefined}>
+          {about}
+        </span>
       </button>
-      <p className={classes.name} title={run.prompt}>
-        {run.prompt}
-      </p>
-      <p className={classes.second} data-failed={film?.status === 'failed' || undefined}>
-        {file
-          ? [format.moment(run.created_at), format.exactMoney(run.cost_micro, currency)].join(' · ')
-          : t(isStopped ? 'films.stopped' : 'films.not_made')}
-      </p>
     </li>
   )
 }

@@ -36,11 +36,16 @@ export function Films(props: FilmsProps) {
   const all = useCreations('video', { show: 'all', search: q })
   const open = useCreations('video', { show: 'open', search: '' })
   const { data } = all
+  const underWay = open.data?.runs.filter(isOpenRun) ?? []
   if (user === null) return <StartPrompts kind="video" onChoose={props.onPrompt} />
   return (
     <>
-      {open.data?.runs.filter(isOpenRun).map(run => (
-        <FilmProgress key={run.id} listed={run} />
+      {underWay.map(run => (
+        <FilmProgress
+          key={run.id}
+          listed={run}
+          ownBefore={underWay.filter(({ created_at }) => created_at < run.created_at).length}
+        />
       ))}
       <Answer query={all} data={data} rows={4}>
         {known =>

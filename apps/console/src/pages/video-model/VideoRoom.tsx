@@ -7,7 +7,7 @@ import * as z from 'zod'
 import { useChange } from '../../api/use-change.ts'
 import { lazyPart } from '../../app/lazy-part.ts'
 import { readCurrency } from '../../app/session/session-storage.ts'
-import { useOutlook } from '../../making/creation-queries.ts'
+import { othersBefore, useCreations, useOutlook } from '../../making/creation-queries.ts'
 import { MakingFoot } from '../../making/MakingFoot.tsx'
 import { MakingRoom } from '../../making/MakingRoom.tsx'
 import { fittingSize, type MakingDraft } from '../../making/making-draft.ts'
@@ -54,10 +54,10 @@ export function VideoRoom({ models }: { models: readonly [Model, ...Model[]] }) 
     outlook === null || outlook.median_ms === null
       ? null
       : format.duration((outlook.median_ms * seconds) / MS)
-  const before =
-    outlook === null || outlook.waiting_before === 0
-      ? null
-      : t('video.before', { count: outlook.waiting_before })
+  // The same query as that of what is shown as under way.
+  const own = useCreations('video', { show: 'open', search: '' }).data?.counts?.open ?? 0
+  const others = othersBefore(outlook?.waiting_before ?? 0, own)
+  const before = others === 0 ? null : t('video.before', { count: others })
   return (
     <>
       <MakingRoom
@@ -93,7 +93,9 @@ export function VideoRoom({ models }: { models: readonly [Model, ...Model[]] }) 
       >
         <Films models={models} onReuse={reuse} onPrompt={prompt => form.change({ prompt })} />
       </MakingRoom>
-      <Suspense>{form.asksSignIn && <SignInAsk onClose={form.endSignIn} />}</Suspense>
+      <Suspense>
+        {form.asksSignIn && <SignInAsk title={t('guest.title', { count: 1 })} onClose={form.endSignIn} />}
+      </Suspense>
     </>
   )
 }

@@ -45,6 +45,7 @@ export function VideoSettings({ form, models, chosen, choose, seconds }: VideoSe
       <PromptField
         value={values.prompt}
         error={errors.prompt}
+        count={1}
         tokensMax={chosen.context_tokens}
         onChange={prompt => change({ prompt })}
         onFiles={limits ? ([file]) => takePasted(file) : undefined}

@@ -2,6 +2,7 @@ import { getBalance } from '@berth/contract/billing'
 import {
   type Creation,
   creationOutlook,
+  deleteCreation,
   getCreation,
   listCreations,
   makeVideo,
@@ -117,6 +118,15 @@ describe('asking for a video', () => {
     expect(asked(makeVideo.operation)).toEqual([])
   })
 
+  test('one is made by a press of keys, which is told; a guest is asked to log in to make it', async () => {
+    const { prompt, asked } = await open({ user: { user: null } })
+    expect(screen.getByText('Ctrl+Enter makes it')).toBeTruthy()
+    await userEvent.type(prompt, 'x')
+    await userEvent.click(screen.getByRole('button', { name: 'Log in to make it' }))
+    expect(await screen.findByRole('dialog', { name: 'Log in to make it?' })).toBeTruthy()
+    expect(asked(makeVideo.operation)).toEqual([])
+  })
+
   test('before the first one there are prompts to start from, which are only written down', async () => {
     const { prompt, asked } = await open()
     await userEvent.click(await screen.findByRole('button', { name: /^A lighthouse/ }))
@@ -155,6 +165,29 @@ describe('a video that is under way', () => {
     expect(screen.queryByRole('article', { name: /^Being made/ })).toBeNull()
   })
 
+  test('waits behind those of others alone: its own are seen beside it; nothing is drawn as passed while it waits', async () => {
+    const waiting = madeFilm({
+      ...{ id: 'r2', prompt: 'Behind it', created_at: '2026-11-27T10:01:00.000Z' },
+      items: [openItem({ id: 'i2', waiting_before: 3 })],
+    })
+    await open({
+      films: () => [waiting, rendering()],
+      answers: {
+        [creationOutlook.operation]: () => ({ median_ms: 21_000, waiting_before: 2 }),
+        [listCreations.operation]: () =>
+          listOf([waiting, rendering()], { counts: { all: 2, starred: 0, not_made: 0, open: 2 } }),
+        [getCreation.operation]: ({ path }) => (path.includes('r2') ? waiting : rendering()),
+      },
+    })
+    const shown = within(await screen.findByRole('article', { name: 'Being made: Behind it' }))
+    expect(await shown.findByText('2 before it')).toBeTruthy()
+    // Both that are before the next one are the customer's.
+    expect(await screen.findByText('42 s')).toBeTruthy()
+    const first = shown.getByRole('listitem', { current: 'step' })
+    expect(first.textContent).toContain('Queued')
+    expect((first.firstElementChild as HTMLElement).style.getPropertyValue('--part')).toBe('0%')
+  })
+
   test('is stopped by one press, and tells by mail where that is wanted', async () => {
     const { asked } = await open({ films: () => [rendering()] })
     const shown = await card()
@@ -188,6 +221,25 @@ describe('videos that were made', () => {
     expect(screen.getByText('Not made, not charged')).toBeTruthy()
     await userEvent.click(shown.getByRole('button', { name: 'Try again, $0.20' }))
     await waitFor(() => expect(asked(retryCreation.operation)[0]?.path).toContain('/item/i1/retry'))
+  })
+
+  test('one that was stopped says so, is chosen by its words as by its picture, and can be tried again or deleted', async () => {
+    const stopped = madeFilm({
+      ...{ id: 'r2', prompt: 'To be stopped', cost_micro: '0' },
+      items: [failedItem({ id: 'i2', status: 'stopped', error: null })],
+    })
+    const { asked } = await open({ films: () => [stopped, madeFilm()] })
+    await userEvent.click(await screen.findByText('Stopped, not charged'))
+    const thumb = screen.getByRole('button', { name: 'To be stopped, Stopped, not charged' })
+    await waitFor(() => expect(thumb.getAttribute('aria-pressed')).toBe('true'))
+    const shown = within(screen.getByRole('article', { name: 'To be stopped' }))
+    await userEvent.click(shown.getByRole('button', { name: 'Try again, $0.20' }))
+    await waitFor(() => expect(asked(retryCreation.operation)[0]?.path).toContain('/item/i2/retry'))
+    await userEvent.click(shown.getByRole('button', { name: 'More for this run' }))
+    await userEvent.click(await screen.findByRole('menuitem', { name: 'Delete' }))
+    const dialog = within(await screen.findByRole('dialog'))
+    await userEvent.click(dialog.getByRole('button', { name: 'Delete' }))
+    await waitFor(() => expect(asked(deleteCreation.operation)[0]?.path).toContain('r2'))
   })
 
   test('[B11] its code makes the same by a program', async () => {

@@ -217,6 +217,12 @@ describe('a film', () => {
     expect(subjects).toContain('was not made')
     expect(JSON.stringify(told)).not.toContain('secret boat')
     expect(JSON.stringify(told)).toContain('/video-model')
+    const ready = told.find(({ subject }) => subject.includes('is ready'))
+    const { created_at } = await get(id)
+    expect(ready?.text).toContain(`asked for at ${created_at.slice(0, 10)} ${created_at.slice(11, 16)} UTC.`)
+    // It is no matter of data at stake.
+    expect(ready?.text).toContain('because you asked for it on the page.')
+    expect(ready?.text).not.toContain('at stake')
   })
 
   test('is refused where the customer keeps as much as may be', async () => {

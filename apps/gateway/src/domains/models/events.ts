@@ -13,6 +13,8 @@ export const filmNews = defineEvent(
   z.object({
     userId: z.uuid(),
     at: z.iso.datetime(),
+    /** When it was asked for; what a version before has told does not say it. */
+    askedAt: z.iso.datetime().optional(),
     outcome: z.enum(['ready', 'failed']),
     creationId: z.uuid(),
     /** The catalogue's, in English. */

@@ -223,6 +223,8 @@ export interface CreditsEndingFacts {
 export interface FilmFacts {
   userId: string
   at: string
+  /** When it was asked for. Mails that a version before has queued do not say it. */
+  askedAt?: string | undefined
   outcome: 'ready' | 'failed'
   /** The catalogue's, in English. */
   modelName: string

@@ -41,6 +41,7 @@ import { INSTANCE_TROUBLE_TEXTS } from './mails/instance-trouble-mail.ts'
 import { KEY_ADDED_TEXTS } from './mails/key-added-mail.ts'
 import { NEW_SIGN_IN_TEXTS } from './mails/new-sign-in-mail.ts'
 import {
+  ASKED_FOR,
   cardText,
   durationText,
   lineOf,
@@ -306,12 +307,13 @@ export function defineNotices(deps: NoticeDeps) {
       null,
       FILM_TEXTS,
       () => 'video_model',
-      ({ at, outcome, modelName }: FilmFacts, { language }) => ({
-        at: timeText(at),
+      ({ at, askedAt, outcome, modelName }: FilmFacts, { language }) => ({
+        at: timeText(askedAt ?? at),
         outcome,
         model: deps.say(modelName, language),
       }),
       'film',
+      ASKED_FOR,
     ),
     referralEarned: define(
       'top_up_receipt',

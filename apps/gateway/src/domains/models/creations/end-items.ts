@@ -67,6 +67,7 @@ export function createItemEnds(deps: EndDeps) {
     if (!run?.mail) return
     await events.emit(tx, filmNews, {
       ...{ userId: item.userId, at: clock.now().toISOString(), outcome, creationId: item.creationId },
+      askedAt: run.createdAt.toISOString(),
       modelName: pricedModel(models, item.modelId).name,
     })
   }

@@ -3,6 +3,7 @@ import type { FilmFacts } from '../facts.ts'
 import type { NoticeTexts } from './notice-mail.ts'
 
 interface Values {
+  /** When it was asked for: by that its customer knows which it is. */
   at: string
   outcome: FilmFacts['outcome']
   /** As the catalogue calls it. */
@@ -61,7 +62,7 @@ export const FILM_TEXTS: NoticeTexts<Values> = {
     subject: ({ brand, outcome }) => `${brand}: ${OUTCOMES.en[outcome].subject}`,
     body: ({ at, outcome, model, link }) => [
       'Hello,',
-      `This is about the video by ${model} (${at}).`,
+      `This is about the video by ${model} that you asked for at ${at}.`,
       OUTCOMES.en[outcome].meaning,
       link,
     ],
@@ -70,7 +71,7 @@ export const FILM_TEXTS: NoticeTexts<Values> = {
     subject: ({ brand, outcome }) => `${brand}：${OUTCOMES.zh[outcome].subject}`,
     body: ({ at, outcome, model, link }) => [
       '您好！',
-      `此邮件与您使用 ${model} 制作的视频有关（${at}）。`,
+      `此邮件与您于 ${at} 使用 ${model} 开始制作的视频有关。`,
       OUTCOMES.zh[outcome].meaning,
       link,
     ],
@@ -79,7 +80,7 @@ export const FILM_TEXTS: NoticeTexts<Values> = {
     subject: ({ brand, outcome }) => `${brand}: ${OUTCOMES.ja[outcome].subject}`,
     body: ({ at, outcome, model, link }) => [
       'こんにちは。',
-      `${model} による動画についてのお知らせです（${at}）。`,
+      `${at} に ${model} へご依頼の動画についてのお知らせです。`,
       OUTCOMES.ja[outcome].meaning,
       link,
     ],
@@ -88,7 +89,7 @@ export const FILM_TEXTS: NoticeTexts<Values> = {
     subject: ({ brand, outcome }) => `${brand}: ${OUTCOMES.ko[outcome].subject}`,
     body: ({ at, outcome, model, link }) => [
       '안녕하세요.',
-      `${model} 모델로 만드는 영상에 관한 안내입니다(${at}).`,
+      `${at}에 ${model} 모델로 요청하신 영상에 관한 안내입니다.`,
       OUTCOMES.ko[outcome].meaning,
       link,
     ],

@@ -48,6 +48,14 @@ export const MONEY_AT_STAKE: Record<Language, string> = {
   ko: '고객님의 돈이 걸린 일이므로 이 메일은 설정과 관계없이 발송됩니다.',
 }
 
+/** The same where each mail is asked for by itself. */
+export const ASKED_FOR: Record<Language, string> = {
+  en: 'You get this mail because you asked for it on the page.',
+  zh: '您收到此邮件，是因为您在页面上选择了邮件通知。',
+  ja: 'このメールは、お客様がページで通知を希望されたためお送りしています。',
+  ko: '고객님이 페이지에서 메일 알림을 요청하셨기에 이 메일을 보내드립니다.',
+}
+
 const NAME_CHARS_MAX = 100
 
 /**

@@ -25,8 +25,10 @@ interface MakingFootProps {
   priceOf: string
   /** Further lines: a name and what it is. */
   lines?: readonly { name: string; value: string }[]
-  /** Calls of the model that cost nothing, each day. */
+  /** Calls of the model that cost nothing, each day; how many of today's are left is not known here. */
   freeCalls: number
+  /** What is one call of them. */
+  callIs: string
   busy: boolean
   failure: string | null
   /** Why nothing can be made now, beside what holds for every customer. */
@@ -39,7 +41,19 @@ interface MakingFootProps {
 
 /** What it will cost, whether the balance has it, and the button (B11). */
 export function MakingFoot(props: MakingFootProps) {
-  const { call, priceMicro, priceOf, lines = [], freeCalls, busy, failure, reason, children, note } = props
+  const {
+    call,
+    priceMicro,
+    priceOf,
+    lines = [],
+    freeCalls,
+    callIs,
+    busy,
+    failure,
+    reason,
+    children,
+    note,
+  } = props
   const { t } = useTranslation('making')
   const format = useFormat()
   const { user } = useSession()
@@ -50,8 +64,14 @@ export function MakingFoot(props: MakingFootProps) {
       <dl className={classes.lines}>
         <div className={classes.price}>
           <dt>{priceOf}</dt>
-          <dd>{price}</dd>
+          <dd>{freeCalls > 0 ? t('foot.most', { price }) : price}</dd>
         </div>
+        {freeCalls > 0 && (
+          <div className={classes.free}>
+            <dt>{t('foot.free')}</dt>
+            <dd>{t('foot.free_calls', { count: freeCalls, what: callIs })}</dd>
+          </div>
+        )}
         {user && <OfBalance priceMicro={priceMicro} isFree={freeCalls > 0} />}
         {lines.map(({ name, value }) => (
           <div key={name} className={classes.more}>
@@ -73,7 +93,7 @@ export function MakingFoot(props: MakingFootProps) {
         </Button>
       )}
       <p className={classes.note}>
-        {off ?? [note, freeCalls > 0 && t('foot.free', { count: freeCalls })].filter(Boolean).join(' ')}
+        {off ?? [note, freeCalls > 0 && t('foot.beyond')].filter(Boolean).join(' ')}
       </p>
     </>
   )

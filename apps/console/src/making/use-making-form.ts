@@ -1,5 +1,9 @@
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { listCreations } from '@berth/contract/creations'
+import { type FormEvent, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import type * as z from 'zod'
+import { ApiError } from '../api/api-error.ts'
+import { reread } from '../api/cache-lifecycle.ts'
+import { connection, whenBack } from '../api/connection.ts'
 import { useSession } from '../app/session/session.ts'
 import { useContractForm } from '../ui/use-contract-form.ts'
 import { type MakingDraft, useMakingDraft } from './making-draft.ts'
@@ -23,21 +27,42 @@ export function useMakingForm<Body>({ name, schema, onSubmit }: MakingFormOption
   const [asksSignIn, setAsksSignIn] = useState(false)
   const [sending, setSending] = useState(0)
   const [begun, setBegun] = useState(0)
-  const { form, submit, check, busy, failure } = useContractForm<MakingDraft, Body>({
+  /** What was sent last had no answer. */
+  const isUnanswered = useRef(false)
+  const { form, submit, check, busy, failure, clearFailure } = useContractForm<MakingDraft, Body>({
     // What comes in is whatever the form holds: a schema of the contract says so of nothing.
     schema: schema as z.ZodType<Body, MakingDraft>,
     initialValues: draft,
     onSubmit: async body => {
-      await onSubmit(body)
+      isUnanswered.current = false
+      try {
+        await onSubmit(body)
+      } catch (error) {
+        isUnanswered.current = error instanceof ApiError && error.status === 0
+        throw error
+      }
       setBegun(count => count + 1)
     },
   })
+  const isOffline = useSyncExternalStore(connection.subscribe, connection.lostSince) !== null
+  useEffect(
+    () =>
+      whenBack(() => {
+        if (!isUnanswered.current) return
+        isUnanswered.current = false
+        // What came of it after all stands in the list by then.
+        void reread([listCreations.operation]).then(clearFailure)
+      }),
+    [clearFailure],
+  )
   const { values } = form
   const keep = useRef(keepDraft)
   useEffect(() => keep.current(values), [values])
   return {
     ...{ values, busy, failure, asksSignIn, begun },
     errors: form.errors,
+    /** The gateway cannot be reached: nothing can be sent. */
+    isOffline,
     isGuest: user === null,
     /** Pictures are on their way. */
     isSending: sending > 0,

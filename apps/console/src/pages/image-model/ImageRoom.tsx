@@ -72,9 +72,10 @@ export function ImageRoom({ models }: { models: readonly [Model, ...Model[]] }) 
               price: format.exactMoney(chosen.image_micro, readCurrency()),
             })}
             freeCalls={chosen.free_calls_per_day}
+            callIs={t('image.call')}
             busy={form.busy}
             failure={form.failure}
-            reason={form.isSending ? t('picture.waiting') : null}
+            reason={form.isOffline ? t('foot.offline') : form.isSending ? t('picture.waiting') : null}
             note={t('image.charged_when')}
           >
             {t('image.make', { count })}

@@ -15,6 +15,7 @@ import { listModels, type Model } from '@berth/contract/models'
 import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, test } from 'vitest'
+import { connection } from '../../api/connection.ts'
 import { renderInPage } from '../../component-fixture.tsx'
 import { answerCalls, customer, InShell, Refusal } from '../../gateway-fixture.tsx'
 import { failedItem, listOf, madeItem, madeRun, openItem } from '../../making/creation-fixture.ts'
@@ -154,6 +155,36 @@ describe('asking for pictures', () => {
     const [first, second] = made(asked)
     expect(first?.idempotencyKey).toBeTruthy()
     expect(second?.idempotencyKey).toBe(first?.idempotencyKey)
+  })
+
+  test('while there is no network the button says so; once it is back, that it was lost is said no more', async () => {
+    const { prompt, asked } = await open({
+      answers: {
+        [makeImages.operation]: () => {
+          throw new TypeError('the network is gone')
+        },
+      },
+    })
+    await userEvent.type(prompt, 'A harbour')
+    await userEvent.click(screen.getByRole('button', { name: 'Make 1 image' }))
+    expect(await screen.findByText(/^Network connection failed/)).toBeTruthy()
+    act(() => connection.lose())
+    const button = screen.getByRole('button', { name: 'Make 1 image' })
+    await waitFor(() => expect(button.getAttribute('aria-disabled')).toBe('true'))
+    await userEvent.click(screen.getByRole('button', { name: 'Make 1 image' }))
+    expect(made(asked)).toHaveLength(1)
+    const reads = asked(listCreations.operation).length
+    act(() => connection.hear())
+    await waitFor(() => expect(screen.queryByText(/^Network connection failed/)).toBeNull())
+    expect(asked(listCreations.operation).length).toBeGreaterThan(reads)
+    expect(screen.getByRole('button', { name: 'Make 1 image' }).hasAttribute('aria-disabled')).toBe(false)
+  })
+
+  test('where calls are free each day the price is the most that it can cost, and what is free stands beside it', async () => {
+    await open({ models: [madeModel({ ...SD, free_calls_per_day: 5 })] })
+    expect(screen.getByText('1 image at $0.012').nextSibling?.textContent).toBe('at most $0.012')
+    expect(screen.getByText('Free each day').nextSibling?.textContent).toBe('5 calls, one for each image')
+    expect(screen.getByText(/Charged only beyond the free calls of the day\.$/)).toBeTruthy()
   })
 
   test('a balance that is too low says how much is missing, with the way to more', async () => {

@@ -82,9 +82,10 @@ export function VideoRoom({ models }: { models: readonly [Model, ...Model[]] }) 
                   : []
             }
             freeCalls={chosen.free_calls_per_day}
+            callIs={t('video.call')}
             busy={form.busy}
             failure={form.failure}
-            reason={form.isSending ? t('picture.waiting') : null}
+            reason={form.isOffline ? t('foot.offline') : form.isSending ? t('picture.waiting') : null}
             note={t('video.charged_when')}
           >
             {t('video.make')}

@@ -464,7 +464,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     ...{ ...base, events, billing },
     contactOf: identity.contactOf,
     displayNameOf: identity.displayNameOf,
-    shareDevice: identity.shareDevice,
+    devicesOf: identity.devicesOf,
     recipient: identity.recipient,
     mail: mailQueue,
     counts: createRateCounts(base),

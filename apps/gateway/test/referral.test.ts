@@ -109,8 +109,8 @@ describe('[R2.11] a link', () => {
     })
     expect(record).toMatchObject({ user_email: 'f…@fastmail.com', rebate_rate: 5, rebate_amount_micro: '0' })
     expect(JSON.stringify(record)).not.toContain(friend.email)
-    await pay(friend, 999)
-    await pay(friend, 100)
+    await pay(friend, 999, '4242 4242 4242 4242')
+    await pay(friend, 100, '4242 4242 4242 4242')
     await eventually('the reward', async () => (await summaryOf()).total_earnings_micro === '5000000')
     expect(await summaryOf()).toMatchObject({
       ...{ registered_users: 1, registered_this_quarter: 1, effective_consumers: 1, order_rewards: 1 },
@@ -169,7 +169,7 @@ describe('[R3.13] lists and files', () => {
     const friends = [await signUpBy(code), await signUpBy(code), await signUpBy(code)]
     await eventually('the friends', async () => (await recordsOf()).total === 3)
     const [first] = friends
-    if (first) await pay(first, 1_000)
+    if (first) await pay(first, 1_000, '4000 0566 5566 5556')
     await eventually('the reward', async () => (await summaryOf()).total_earnings_micro === '5000000')
     expect(await recordsOf(mira, { state: 'recharged' })).toMatchObject({
       total: 1,

@@ -174,10 +174,12 @@ test('[R2.11] friends who are their own referrers are listed with what shows it'
   expect((await operator.type('payouts refused')).out).toBe('Nobody is refused.\n')
   await fixture.db
     .update(referral)
-    .set({ samePersonBy: 'card', samePersonAt: fixture.clock.now() })
+    .set({ samePersonBy: 'card', samePersonAs: referrer, samePersonAt: fixture.clock.now() })
     .where(eq(referral.friendId, friend))
   expect(await operator.json('payouts refused')).toMatchObject([
-    { friend_id: friend, referrer_id: referrer, same_person_by: 'card' },
+    { friend_id: friend, referrer_id: referrer, same_person_by: 'card', same_person_as: referrer },
   ])
-  expect((await operator.type('payouts refused')).out).toMatch(new RegExp(`${friend} +${referrer} +card`))
+  expect((await operator.type('payouts refused')).out).toMatch(
+    new RegExp(`${friend} +${referrer} +${referrer} +card`),
+  )
 })

@@ -166,8 +166,10 @@ export const payoutsCommands = [
   looking({
     noun: 'payouts',
     verb: 'refused',
-    summary: 'Friends who are known to be their own referrers, and by what; the newest are last',
-    details: 'They earn nothing. Customers read only that the terms do not cover them.',
+    summary:
+      'Friends who are known to be their own referrers, or others who were rewarded before, and by what; the newest are last',
+    details:
+      'They earn nothing. IS names the account whose card, PayPal account or browser they have. Customers read only that the terms do not cover them.',
     arguments: {},
     options: {},
     examples: [['payouts refused', 'who, and whether by a card, a PayPal account or a browser']],
@@ -175,7 +177,8 @@ export const payoutsCommands = [
       const all = await (await desk(context)).refused()
       const data = all.map(row => ({
         ...{ id: row.id, friend_id: row.friendId, referrer_id: row.referrerId },
-        ...{ same_person_by: row.samePersonBy, same_person_at: row.samePersonAt?.toISOString() ?? null },
+        ...{ same_person_by: row.samePersonBy, same_person_as: row.samePersonAs },
+        ...{ same_person_at: row.samePersonAt?.toISOString() ?? null },
       }))
       const text = all.length === 0 ? 'Nobody is refused.\n' : table(all, REFUSED_COLUMNS, context.columns)
       return { data, text }
@@ -269,6 +272,7 @@ const COLUMNS: Column<Payout>[] = [
 const REFUSED_COLUMNS: Column<Awaited<ReturnType<PayoutDesk['refused']>>[number]>[] = [
   { title: 'FRIEND', of: row => row.friendId },
   { title: 'REFERRER', of: row => row.referrerId },
+  { title: 'IS', of: row => row.samePersonAs ?? '' },
   { title: 'BY', of: row => row.samePersonBy ?? '' },
   { title: 'SINCE', of: row => (row.samePersonAt ? minute(row.samePersonAt) : '') },
 ]

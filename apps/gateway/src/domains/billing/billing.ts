@@ -65,7 +65,7 @@ import { postDue } from './meters/tick.ts'
 import { runAutoTopups } from './payments/auto-topup/rounds.ts'
 import { readSettings, saveSettings } from './payments/auto-topup/settings.ts'
 import { autoTopup } from './payments/auto-topup/tables.ts'
-import { shareCard } from './payments/cards-seen.ts'
+import { cardsOf } from './payments/cards-seen.ts'
 import { pruneEvents, receiveWebhook } from './payments/events.ts'
 import { driverOf, hasOpenTopup, openAmong } from './payments/intents.ts'
 import { recoverMethods } from './payments/methods/keeping.ts'
@@ -166,8 +166,8 @@ export function createBilling(deps: BillingDeps) {
     /** What of many customers' usage was paid in cash, in all. */
     cashSpent: readCashSpent,
 
-    /** Whether two customers have used one card. */
-    shareCard,
+    /** What tells the cards apart that a customer has used, as hashes. */
+    cardsOf,
 
     /** Credits an outage that is over, where it was longer than the catalogue's limit (B17). */
     creditOutage: (tx: Transaction, outage: Outage): Promise<void> =>

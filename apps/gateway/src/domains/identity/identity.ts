@@ -39,7 +39,7 @@ import { createKnownAddress } from './mails/known-address.ts'
 import { createPasswordChange } from './passwords/password-change.ts'
 import { createPasswords, type PasswordCost } from './passwords/passwords.ts'
 import { createAccessTokens } from './sessions/access-token.ts'
-import { shareDevice } from './sessions/devices.ts'
+import { devicesOf } from './sessions/devices.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createLinkedIdentities } from './sign-in/linked-identities.ts'
 import { listProviders } from './sign-in/listed-providers.ts'
@@ -233,8 +233,8 @@ export function createIdentity(deps: {
       return { email: account.email, isVerified: account.emailVerifiedAt !== null }
     },
 
-    /** Whether two accounts were signed in from one browser. */
-    shareDevice,
+    /** Browsers that an account was signed in from, as hashes of their marks. */
+    devicesOf,
 
     /** The id of the customer whom an operator names by address, account number or id; null for nobody. */
     customerNamed: (named: string): Promise<string | null> => findNamed(db, named),

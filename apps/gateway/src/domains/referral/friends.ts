@@ -5,7 +5,7 @@ import { referralNews } from './events.ts'
 import { maskEmail } from './masked-email.ts'
 import { lockWallets, type ReferralDeps } from './referral-deps.ts'
 import { bookRewards } from './rewards.ts'
-import { samePersonBy } from './same-person.ts'
+import { claimMarks, findSamePerson, forgetMarks } from './same-person.ts'
 import { standingOf } from './standing.ts'
 import { referral, referralCode } from './tables.ts'
 
@@ -44,9 +44,9 @@ export function createFriends(deps: ReferralDeps) {
 
   /** Looks at where a friend stands, and books what follows; any number of times. */
   async function lookIn(tx: Transaction, id: string): Promise<void> {
-    const [known] = await tx.select().from(referral).where(eq(referral.id, id))
-    if (!known) return
-    await lockWallets(tx, deps, [known.friendId, known.referrerId])
+    const [found] = await tx.select().from(referral).where(eq(referral.id, id))
+    if (!found) return
+    await lockWallets(tx, deps, [found.friendId, found.referrerId])
     const [row] = await tx.select().from(referral).where(eq(referral.id, id))
     // Of a referrer who is gone nothing is earned any more; what was is settled as it stands.
     if (!row || !(await isOpenNow(tx, row.referrerId))) return
@@ -54,17 +54,18 @@ export function createFriends(deps: ReferralDeps) {
     const contact = await deps.contactOf(tx, row.friendId)
     const paid = await billing.paidIn(tx, row.friendId)
     const { currency } = await billing.totals(tx, row.friendId)
-    const same = row.samePersonBy ?? (await samePersonBy(tx, deps, row))
-    const standing = standingOf(
-      {
-        isVerified: contact?.isVerified ?? null,
-        sameCurrency: currency === row.currency,
-        samePerson: same !== null,
-        paidMicro: paid.stayedMicro,
-        hasReached: row.reachedAt !== null,
-      },
-      deps.terms.firstTopupMicro,
-    )
+    const known = row.samePersonBy && { by: row.samePersonBy, as: row.samePersonAs }
+    let same = known ?? (await findSamePerson(tx, deps, row))
+    const standingAs = (samePerson: boolean) =>
+      standingOf(
+        {
+          ...{ isVerified: contact?.isVerified ?? null, sameCurrency: currency === row.currency, samePerson },
+          ...{ paidMicro: paid.stayedMicro, hasReached: row.reachedAt !== null },
+        },
+        deps.terms.firstTopupMicro,
+      )
+    if (standingAs(same !== null).state === 'recharged') same = await claimMarks(tx, deps, row)
+    const standing = standingAs(same !== null)
     const counts = standing.state === 'recharged'
     const isFirst = counts && row.reachedAt === null
     const booked = await bookRewards(tx, deps, row, {
@@ -75,7 +76,8 @@ export function createFriends(deps: ReferralDeps) {
       .set({
         ...standing,
         ...booked,
-        samePersonBy: same,
+        samePersonBy: same?.by ?? null,
+        samePersonAs: same?.as ?? null,
         samePersonAt: same === null ? null : (row.samePersonAt ?? now),
         firstPaidAt: paid.first?.at ?? null,
         firstPaidMicro: paid.first?.amountMicro ?? null,
@@ -134,6 +136,7 @@ export function createFriends(deps: ReferralDeps) {
         .where(eq(referral.friendId, userId))
         .returning({ id: referral.id })
       if (row) await lookIn(tx, row.id)
+      await forgetMarks(tx, userId)
     },
   }
 }

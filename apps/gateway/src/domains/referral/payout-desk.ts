@@ -136,9 +136,12 @@ export function createPayoutDesk(deps: ReferralDeps, payouts: Payouts) {
     markFailed: (id: string, failure: PayoutFailure = 'other'): Promise<PayoutSaid> =>
       say(id, tx => payouts.noteFailed(tx, id, failure), 'paid_already'),
 
-    /** Friends who are known to be their own referrers, and by what; the newest are last. */
+    /** Friends who are known to be their own referrers, or others who were rewarded before, and by what; the newest are last. */
     refused: (): Promise<
-      Pick<typeof referral.$inferSelect, 'id' | 'friendId' | 'referrerId' | 'samePersonBy' | 'samePersonAt'>[]
+      Pick<
+        typeof referral.$inferSelect,
+        'id' | 'friendId' | 'referrerId' | 'samePersonBy' | 'samePersonAs' | 'samePersonAt'
+      >[]
     > =>
       db
         .select({
@@ -146,6 +149,7 @@ export function createPayoutDesk(deps: ReferralDeps, payouts: Payouts) {
           friendId: referral.friendId,
           referrerId: referral.referrerId,
           samePersonBy: referral.samePersonBy,
+          samePersonAs: referral.samePersonAs,
           samePersonAt: referral.samePersonAt,
         })
         .from(referral)

@@ -26,7 +26,7 @@ export interface ReferralDeps {
     | 'paidIn'
     | 'spentDays'
     | 'cashSpent'
-    | 'shareCard'
+    | 'cardsOf'
   >
   /** Whose an account is, and whether its address is verified; null where it is gone. It comes from the identity domain. */
   contactOf(
@@ -34,8 +34,8 @@ export interface ReferralDeps {
     userId: string,
   ): Promise<{ email: string; isVerified: boolean } | null>
   displayNameOf(userId: string): Promise<string | null>
-  /** Whether two accounts were signed in from one browser. */
-  shareDevice(q: Pick<Queryable, 'select'>, users: readonly [string, string]): Promise<boolean>
+  /** Browsers that an account was signed in from, as hashes of their marks. */
+  devicesOf(q: Pick<Queryable, 'select'>, userId: string): Promise<string[]>
   /** Who gets a customer's mails; null where none are to go. */
   recipient(userId: string): Promise<{ email: string; language: 'en' | 'zh' | 'ja' | 'ko' } | null>
   mail: MailOutbox

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { Currency } from '@berth/contract/limits'
+import { eq } from 'drizzle-orm'
 import type { MailContent, MailOutbox } from '../../drivers/mail/port.ts'
 import type { PaymentDriver, PlatformEvent } from '../../drivers/payments/port.ts'
 import { createByHandPayouts } from '../../drivers/payouts/by-hand.ts'
 import { createRateCounts } from '../../platform/http/rate-counts.ts'
 import { type BillingFixture, createBillingFixture, topupRequest } from '../billing/billing-fixture.ts'
 import * as billingEvents from '../billing/events.ts'
+import { noteCard } from '../billing/payments/cards-seen.ts'
+import { cardSeen } from '../billing/payments/tables.ts'
 import { accountDeleted, accountReferred } from '../identity/events.ts'
 import { referralNews } from './events.ts'
 import { createReferral, type Referral } from './referral.ts'
@@ -44,10 +47,12 @@ export interface ReferralFixture extends BillingFixture {
   friendOf(referrer: string, of?: { currency?: Currency; isVerified?: boolean }): Promise<string>
   /** Says of an address that it is verified, or that the account is gone. */
   contacts: Map<string, { email: string; isVerified: boolean } | null>
-  /** Accounts that are signed in from one browser. */
-  sameDevice: Set<string>
-  /** Pays in, and has everybody hear of it. @param card Which of the cards that work; each customer has their own. */
+  /** The mark of the browser that an account is signed in from. */
+  devices: Map<string, string>
+  /** Pays in, and has everybody hear of it. @param card Which of the cards that work; left out: one that nobody else has. */
   pay(userId: string, cents: number, card?: number): Promise<string>
+  /** Pays in, and nobody hears of it yet. */
+  payUnheard(userId: string, cents: number, card?: number): Promise<string>
   giveBack(transactionId: string, cents: number): Promise<void>
   /** A bank takes so much of a payment. */
   dispute(transactionId: string, cents: number): Promise<void>
@@ -70,7 +75,7 @@ export async function createReferralFixture(terms: Terms = TERMS): Promise<Refer
   const base = await createBillingFixture()
   const { db, clock, ids, log, events, billing } = base
   const contacts: ReferralFixture['contacts'] = new Map()
-  const sameDevice = new Set<string>()
+  const devices: ReferralFixture['devices'] = new Map()
   const mails: MailContent[] = []
   const waiting: (() => Promise<MailContent | null>)[] = []
   const mail: MailOutbox = {
@@ -82,7 +87,7 @@ export async function createReferralFixture(terms: Terms = TERMS): Promise<Refer
     ...{ db, clock, ids, log, events, billing, terms, mail },
     contactOf: async (_, userId) => contacts.get(userId) ?? null,
     displayNameOf: async () => 'Mira Kern',
-    shareDevice: async (_, users) => users.every(userId => sameDevice.has(userId)),
+    devicesOf: async (_, userId) => [devices.get(userId) ?? []].flat(),
     async recipient(userId) {
       const contact = contacts.get(userId)
       return contact?.isVerified ? { email: contact.email, language: 'en' } : null
@@ -108,6 +113,19 @@ export async function createReferralFixture(terms: Terms = TERMS): Promise<Refer
     return userId
   }
 
+  async function payUnheard(userId: string, amountCents: number, card?: number): Promise<string> {
+    const { currency } = await billing.totals(db, userId)
+    const source = CARDS[card ?? 0] ?? ''
+    const { transaction_id } = await billing.topUp(topupRequest(userId, { amountCents, currency, source }))
+    // The test platform has a handful of cards, and there are more customers.
+    if (card === undefined)
+      await db.transaction(async tx => {
+        await tx.delete(cardSeen).where(eq(cardSeen.userId, userId))
+        await noteCard(tx, { clock }, { userId, platformName: 'testcard', fingerprint: userId })
+      })
+    return transaction_id
+  }
+
   async function hear(): Promise<void> {
     const told = events.told.slice(heard)
     heard = events.told.length
@@ -120,7 +138,7 @@ export async function createReferralFixture(terms: Terms = TERMS): Promise<Refer
 
   return {
     ...base,
-    ...{ referral, mails, contacts, sameDevice, person, hear },
+    ...{ referral, mails, contacts, devices, person, payUnheard, hear },
     referralWith: parts => createReferral({ ...deps, events: { ...events, on: () => undefined }, ...parts }),
     async friendOf(referrer, of = {}) {
       const { code } = await referral.summary(referrer)
@@ -128,14 +146,10 @@ export async function createReferralFixture(terms: Terms = TERMS): Promise<Refer
       await events.hear(accountReferred, { userId: friend, code, at: clock.now().toISOString() })
       return friend
     },
-    async pay(userId, cents, card = 0) {
-      const { currency } = await billing.totals(db, userId)
-      const source = CARDS[card] ?? ''
-      const { transaction_id } = await billing.topUp(
-        topupRequest(userId, { amountCents: cents, currency, source }),
-      )
+    async pay(userId, cents, card) {
+      const transactionId = await payUnheard(userId, cents, card)
       await hear()
-      return transaction_id
+      return transactionId
     },
     async giveBack(paymentId, amountCents) {
       await billing.refunds.create({ id: randomUUID(), paymentId, amountCents })

@@ -1,5 +1,7 @@
+import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createReferralFixture, type ReferralFixture } from './referral-fixture.ts'
+import { rewardedMark } from './tables.ts'
 
 /**
  * Goal: who came by whose link earns their referrer what the terms say, no more and no less, whatever becomes of what was paid
@@ -60,12 +62,31 @@ describe('[R4.9] the states of a friend', () => {
     expect(await books()).toEqual([])
   })
 
+  test('what was spent of the friend’s credit before the money went back is not owed, and nothing accrues from then on', async () => {
+    const friend = await fixture.friendOf(mira)
+    const payment = await fixture.pay(friend, 1_000)
+    await fixture.spend(friend, 2_000_000n)
+    await fixture.giveBack(payment, 1_000)
+    expect(await records()).toMatchObject([{ state: 'invalid', state_reason: 'topup_returned' }])
+    expect(await fixture.billing.totals(fixture.db, friend)).toMatchObject({
+      creditsMicro: 0n,
+      owedMicro: 0n,
+    })
+    await fixture.pay(friend, 900)
+    await fixture.spend(friend, 5_000_000n)
+    await fixture.referral.settle()
+    expect(await records()).toMatchObject([{ state: 'invalid' }])
+    expect(await summary()).toMatchObject({ total_earnings_micro: '0', effective_consumers: 0 })
+    expect(await orders()).toEqual([])
+    expect(await books()).toEqual([])
+  })
+
   test.each(['card', 'paypal', 'device'] as const)(
     'are invalid for one person on both sides, known by %s, which operators alone are told',
     async by => {
       const friend = await fixture.friendOf(mira)
       if (by === 'card') await fixture.pay(mira, 500, 3)
-      if (by === 'device') for (const userId of [mira, friend]) fixture.sameDevice.add(userId)
+      if (by === 'device') for (const userId of [mira, friend]) fixture.devices.set(userId, 'kitchen')
       if (by === 'paypal') await fixture.referral.paypal.set(mira, fixture.contacts.get(friend)?.email ?? '')
       await fixture.pay(friend, 2_500, by === 'card' ? 3 : 1)
       expect(await records()).toMatchObject([{ state: 'invalid', state_reason: 'not_eligible' }])
@@ -73,7 +94,7 @@ describe('[R4.9] the states of a friend', () => {
       expect(await creditsOf(friend)).toBe(0n)
       expect(JSON.stringify(await records())).not.toMatch(/same_person|card|paypal|device/)
       expect(await fixture.referral.payouts.refused()).toContainEqual(
-        expect.objectContaining({ friendId: friend, referrerId: mira, samePersonBy: by }),
+        expect.objectContaining({ friendId: friend, referrerId: mira, samePersonBy: by, samePersonAs: mira }),
       )
       expect(await books()).toEqual([])
     },
@@ -89,6 +110,79 @@ describe('[R4.9] the states of a friend', () => {
     await fixture.pay(friend, 100, 1)
     expect(await summary()).toMatchObject({ total_earnings_micro: '0' })
     expect(await orders()).toEqual([])
+    expect(await books()).toEqual([])
+  })
+
+  test.each(['card', 'paypal', 'device'] as const)(
+    'are invalid where somebody was rewarded before for the same %s, whoever’s friend that was, and the first keeps it',
+    async by => {
+      const noah = await fixture.person()
+      const email = `farm-${by}@fastmail.com`
+      const farm = async (referrer: string) => {
+        const friend = await fixture.friendOf(referrer)
+        if (by === 'paypal') await fixture.referral.paypal.set(friend, email)
+        if (by === 'device') fixture.devices.set(friend, 'farm')
+        await fixture.pay(friend, 1_000, by === 'card' ? 2 : undefined)
+        return friend
+      }
+      const first = await farm(mira)
+      const later = [await farm(mira), await farm(noah), await farm(mira)]
+      // Whoever deletes an account and comes again is no other. An address is forgotten with its account.
+      fixture.contacts.set(first, null)
+      await fixture.forget(first)
+      if (by !== 'paypal') later.push(await farm(noah), await farm(mira))
+      else expect(await fixture.db.$count(rewardedMark, eq(rewardedMark.userId, first))).toBe(1)
+      expect(await summary()).toMatchObject({ total_earnings_micro: '5000000', effective_consumers: 1 })
+      expect(await summary(noah)).toMatchObject({ total_earnings_micro: '0' })
+      expect(await creditsOf(first)).toBe(5_000_000n)
+      for (const friend of later) expect(await creditsOf(friend)).toBe(0n)
+      const states = [...(await records()), ...(await records(noah))].map(one => one.state_reason)
+      expect(states.filter(reason => reason === 'not_eligible')).toHaveLength(later.length)
+      for (const friendId of later) {
+        expect(await fixture.referral.payouts.refused()).toContainEqual(
+          expect.objectContaining({ friendId, samePersonBy: by, samePersonAs: first }),
+        )
+      }
+      expect(await books()).toEqual([])
+    },
+  )
+
+  test('are invalid for a browser of somebody who was rewarded as a referrer; who counts already keeps it, whatever they share later', async () => {
+    const friend = await fixture.friendOf(mira)
+    fixture.devices.set(mira, 'desk')
+    await fixture.pay(friend, 1_000)
+    const noah = await fixture.person()
+    const twin = await fixture.friendOf(noah)
+    fixture.devices.set(twin, 'desk')
+    await fixture.pay(twin, 1_000)
+    expect(await records(noah)).toMatchObject([{ state: 'invalid', state_reason: 'not_eligible' }])
+    // Who counts already keeps it, whatever another one is known by later.
+    const good = await fixture.friendOf(noah)
+    await fixture.pay(good, 1_000)
+    fixture.devices.set(good, 'desk')
+    await fixture.pay(good, 1_000)
+    expect((await records(noah)).find(one => one.state === 'recharged')?.paid_micro).toBe('20000000')
+    expect(await summary(noah)).toMatchObject({ total_earnings_micro: '5000000' })
+  })
+
+  test('of several who pay with one card at once one is rewarded', async () => {
+    const referrers = [mira, await fixture.person(), await fixture.person(), await fixture.person()]
+    const friends = await Promise.all(referrers.map(referrer => fixture.friendOf(referrer)))
+    for (const friend of friends) {
+      fixture.devices.set(friend, 'one of many at once')
+      await fixture.payUnheard(friend, 1_000)
+    }
+    await Promise.all(
+      friends.map(friend => fixture.db.transaction(tx => fixture.referral.lookAtUser(tx, friend))),
+    )
+    const earned = await Promise.all(referrers.map(async of => (await summary(of)).total_earnings_micro))
+    expect(earned.toSorted()).toEqual(['0', '0', '0', '5000000'])
+    const credits = await Promise.all(friends.map(creditsOf))
+    expect(credits.reduce((sum, one) => sum + one)).toBe(5_000_000n)
+    await fixture.hear()
+    expect(await Promise.all(referrers.map(async of => (await summary(of)).total_earnings_micro))).toEqual(
+      earned,
+    )
     expect(await books()).toEqual([])
   })
 

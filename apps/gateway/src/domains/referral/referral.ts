@@ -46,8 +46,8 @@ export function createReferral(deps: ReferralDeps) {
     events.on<{ userId: string }>(moved, LISTENER, (tx, { userId }) => friends.lookAtUser(tx, userId))
   }
   events.on(accountDeleted, LISTENER, async (tx, { userId }) => {
-    await friends.forget(tx, userId)
     await paypal.forget(tx, userId)
+    await friends.forget(tx, userId)
   })
 
   const lease = { db, clock, owner: deps.owner }

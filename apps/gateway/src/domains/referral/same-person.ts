@@ -1,40 +1,118 @@
-import { inArray } from 'drizzle-orm'
+import { and, eq, inArray, ne } from 'drizzle-orm'
 import type { Transaction } from '../../platform/database/database.ts'
+import { sha256Hex } from '../../platform/hash.ts'
 import type { ReferralDeps } from './referral-deps.ts'
-import { paypalAccount, type SAME_PERSON_BY } from './tables.ts'
+import { paypalAccount, type referral, rewardedMark, SAME_PERSON_BY } from './tables.ts'
 
-type Pair = { friendId: string; referrerId: string }
+type Deps = Pick<ReferralDeps, 'billing' | 'devicesOf' | 'contactOf'>
+type Friend = Pick<typeof referral.$inferSelect, 'friendId' | 'referrerId' | 'reachedAt'>
+
+/** By what a person is known in more than one account. */
+interface Mark {
+  kind: (typeof SAME_PERSON_BY)[number]
+  hash: string
+}
+
+/** That a friend is somebody else, too. */
+export interface SamePerson {
+  by: Mark['kind']
+  /** The other account. */
+  as: string | null
+}
 
 /**
- * By what referrer and friend are known to be one person: they have paid with one card, are paid to one PayPal account, or
- * were signed in from one browser.
+ * Whether a friend is known to be their own referrer, or, until they count for the first time, somebody for whom a reward was
+ * given before, whoever's friend that was: they have paid with one card, are paid to one PayPal account, or were signed in from one browser.
  * @returns Null where nothing says so.
  */
-export async function samePersonBy(
+export async function findSamePerson(
   tx: Transaction,
-  deps: Pick<ReferralDeps, 'billing' | 'shareDevice' | 'contactOf'>,
-  { friendId, referrerId }: Pair,
-): Promise<(typeof SAME_PERSON_BY)[number] | null> {
-  const pair = [friendId, referrerId] as const
-  if (await deps.billing.shareCard(tx, pair)) return 'card'
-  if (await sharePaypal(tx, deps, pair)) return 'paypal'
-  return (await deps.shareDevice(tx, pair)) ? 'device' : null
+  deps: Deps,
+  { friendId, referrerId, reachedAt }: Friend,
+): Promise<SamePerson | null> {
+  const marks = await marksOf(tx, deps, friendId)
+  const ofReferrer = new Set((await marksOf(tx, deps, referrerId)).map(keyOf))
+  const shared = surest(marks.filter(mark => ofReferrer.has(keyOf(mark))))
+  if (shared) return { by: shared.kind, as: referrerId }
+  return reachedAt === null ? await findRewarded(tx, friendId, marks) : null
 }
 
-/** One has the other's PayPal account, or is paid to the other's address. */
-async function sharePaypal(
+/**
+ * Keeps by what both sides of a reward are known, so that nobody else is rewarded for it. Of two who come at once one waits
+ * for the other's transaction.
+ * @returns Who was rewarded before for something of the friend's, who then is not to count. Null: the friend counts.
+ */
+export async function claimMarks(
   tx: Transaction,
-  { contactOf }: Pick<ReferralDeps, 'contactOf'>,
-  pair: readonly [string, string],
-): Promise<boolean> {
-  const accounts = await tx
-    .select({ userId: paypalAccount.userId, email: paypalAccount.email })
-    .from(paypalAccount)
-    .where(inArray(paypalAccount.userId, [...pair]))
-  if (new Set(accounts.map(({ email }) => email)).size < accounts.length) return true
-  for (const { userId, email } of accounts) {
-    const other = pair.find(id => id !== userId)
-    if (other !== undefined && (await contactOf(tx, other))?.email === email) return true
-  }
-  return false
+  deps: Deps,
+  { friendId, referrerId, reachedAt }: Friend,
+): Promise<SamePerson | null> {
+  const marks = await marksOf(tx, deps, friendId)
+  const made = await keep(tx, friendId, marks)
+  // Whoever counts already keeps what they have: it is the later one who is refused.
+  const before = reachedAt === null ? await findRewarded(tx, friendId, marks) : null
+  if (before === null) await keep(tx, referrerId, await marksOf(tx, deps, referrerId))
+  else await tx.delete(rewardedMark).where(and(eq(rewardedMark.userId, friendId), isOneOf(made)))
+  return before
 }
+
+/** Forgets the addresses of an account that was deleted: unlike the other marks they can be guessed from a hash. */
+export async function forgetMarks(tx: Transaction, userId: string): Promise<void> {
+  await tx.delete(rewardedMark).where(and(eq(rewardedMark.userId, userId), eq(rewardedMark.kind, 'paypal')))
+}
+
+/** An address is where its account is paid to, or would be. */
+async function marksOf(tx: Transaction, deps: Deps, userId: string): Promise<Mark[]> {
+  const accounts = await tx
+    .select({ email: paypalAccount.email })
+    .from(paypalAccount)
+    .where(eq(paypalAccount.userId, userId))
+  const contact = await deps.contactOf(tx, userId)
+  const emails = [...accounts, ...(contact ? [contact] : [])].map(({ email }) => email)
+  const of = (kind: Mark['kind'], hashes: Iterable<string>) => [...hashes].map(hash => ({ kind, hash }))
+  return [
+    ...of('card', await deps.billing.cardsOf(tx, userId)),
+    ...of('paypal', new Set(emails.map(email => sha256Hex(email)))),
+    ...of('device', await deps.devicesOf(tx, userId)),
+  ]
+}
+
+async function findRewarded(
+  tx: Transaction,
+  friendId: string,
+  marks: readonly Mark[],
+): Promise<SamePerson | null> {
+  const found = surest(
+    await tx
+      .select()
+      .from(rewardedMark)
+      .where(and(isOneOf(marks), ne(rewardedMark.userId, friendId))),
+  )
+  return found ? { by: found.kind, as: found.userId } : null
+}
+
+/** @returns Those that nobody had. */
+async function keep(tx: Transaction, userId: string, marks: readonly Mark[]): Promise<Mark[]> {
+  if (marks.length === 0) return []
+  // In one order, so that no two who have some in common wait for each other.
+  const sorted = marks.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+  return await tx
+    .insert(rewardedMark)
+    .values(sorted.map(mark => ({ ...mark, userId })))
+    .onConflictDoNothing()
+    .returning()
+}
+
+const keyOf = ({ kind, hash }: Mark) => `${kind} ${hash}`
+
+function surest<Kind extends Mark>(marks: readonly Kind[]): Kind | undefined {
+  const rank = ({ kind }: Mark) => SAME_PERSON_BY.indexOf(kind)
+  return marks.toSorted((one, other) => rank(one) - rank(other))[0]
+}
+
+/** Hashes of different kinds are never the same. */
+const isOneOf = (marks: readonly Mark[]) =>
+  inArray(
+    rewardedMark.hash,
+    marks.map(({ hash }) => hash),
+  )

@@ -20,7 +20,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import { amount, moment } from '../../platform/database/columns.ts'
 
-/** How two accounts are known to be one person's; said to operators alone. */
+/** How two accounts are known to be one person's, the surest first; said to operators alone. */
 export const SAME_PERSON_BY = ['card', 'paypal', 'device'] as const
 
 /** The code of an account's link, for good. */
@@ -49,8 +49,10 @@ export const referral = pgTable(
     currency: text('currency', { enum: CURRENCIES }).notNull(),
     state: text('state', { enum: REFERRAL_STATES }).notNull(),
     reason: text('reason', { enum: REFERRAL_REASONS }),
-    /** Set for good: referrer and friend are one person. */
+    /** Set for good: the friend is their own referrer, or somebody for whom a reward was given before. */
     samePersonBy: text('same_person_by', { enum: SAME_PERSON_BY }),
+    /** Who of all accounts the friend is. */
+    samePersonAs: uuid('same_person_as'),
     samePersonAt: moment('same_person_at'),
     /** The friend's first payment, and what of all payments has stayed. */
     firstPaidAt: moment('first_paid_at'),
@@ -73,6 +75,23 @@ export const referral = pgTable(
     index('referral_same_person').on(table.samePersonAt).where(sql`${table.samePersonBy} is not null`),
     check('referral_sides', sql`${table.friendId} <> ${table.referrerId}`),
     check('referral_reason', sql`(${table.state} = 'invalid') = (${table.reason} is not null)`),
+  ],
+)
+
+/**
+ * Cards, PayPal accounts and browsers of those who were rewarded, as friends or as referrers, each as a hash and of whoever
+ * had it first: nobody else is rewarded for it. Those of deleted accounts stay, since else one would delete and come again.
+ */
+export const rewardedMark = pgTable(
+  'referral_rewarded_mark',
+  {
+    kind: text('kind', { enum: SAME_PERSON_BY }).notNull(),
+    hash: text('hash').notNull(),
+    userId: uuid('user_id').notNull(),
+  },
+  table => [
+    primaryKey({ columns: [table.kind, table.hash] }),
+    index('referral_rewarded_mark_user').on(table.userId),
   ],
 )
 

@@ -1,4 +1,4 @@
-import { and, eq, inArray } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Queryable, Transaction } from '../../../platform/database/database.ts'
 import { sha256Hex } from '../../../platform/hash.ts'
@@ -19,16 +19,8 @@ export async function noteCard(
   await tx.insert(cardSeen).values({ userId, cardHash, seenAt: clock.now() }).onConflictDoNothing()
 }
 
-/** Whether two customers have used one card. */
-export async function shareCard(
-  q: Pick<Queryable, 'select'>,
-  [one, other]: readonly [string, string],
-): Promise<boolean> {
-  const ofOther = q.select({ cardHash: cardSeen.cardHash }).from(cardSeen).where(eq(cardSeen.userId, other))
-  const shared = await q
-    .select({ userId: cardSeen.userId })
-    .from(cardSeen)
-    .where(and(eq(cardSeen.userId, one), inArray(cardSeen.cardHash, ofOther)))
-    .limit(1)
-  return shared.length > 0
+/** What tells the cards apart that a customer has paid with or kept, as hashes. */
+export async function cardsOf(q: Pick<Queryable, 'select'>, userId: string): Promise<string[]> {
+  const seen = await q.select({ hash: cardSeen.cardHash }).from(cardSeen).where(eq(cardSeen.userId, userId))
+  return seen.map(({ hash }) => hash)
 }

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, notInArray } from 'drizzle-orm'
+import { and, desc, eq, notInArray } from 'drizzle-orm'
 import type { Queryable, Transaction } from '../../../platform/database/database.ts'
 import { sha256Hex } from '../../../platform/hash.ts'
 import { accountDevice } from '../tables.ts'
@@ -30,19 +30,11 @@ export async function noteDevice(
     .where(and(eq(accountDevice.userId, userId), notInArray(accountDevice.markHash, newest)))
 }
 
-/** Whether two accounts were signed in from one browser. */
-export async function shareDevice(
-  q: Pick<Queryable, 'select'>,
-  [one, other]: readonly [string, string],
-): Promise<boolean> {
-  const ofOther = q
-    .select({ markHash: accountDevice.markHash })
+/** Browsers that an account was signed in from, as hashes of their marks. */
+export async function devicesOf(q: Pick<Queryable, 'select'>, userId: string): Promise<string[]> {
+  const seen = await q
+    .select({ hash: accountDevice.markHash })
     .from(accountDevice)
-    .where(eq(accountDevice.userId, other))
-  const shared = await q
-    .select({ userId: accountDevice.userId })
-    .from(accountDevice)
-    .where(and(eq(accountDevice.userId, one), inArray(accountDevice.markHash, ofOther)))
-    .limit(1)
-  return shared.length > 0
+    .where(eq(accountDevice.userId, userId))
+  return seen.map(({ hash }) => hash)
 }

@@ -28,6 +28,7 @@ describe.skipIf(missing !== null)('who signs in by SSH', () => {
   let gateway: TestGateway
   let ssh: SshClient
   let token: string
+  let userId: string
   let id: string
   let at: string
 
@@ -38,7 +39,7 @@ describe.skipIf(missing !== null)('who signs in by SSH', () => {
     })
     gateway = await startGateway({ compute: engine, sshPort: 0 })
     const customer = await gateway.signUp()
-    token = customer.token
+    ;({ token, userId } = customer)
     await gateway.grant(customer.userId, 1_000)
     const body = deployBody({ http_ports: [] })
     ;({ instance_id: id } = await gateway.data(deployInstance, { body }, { token }))
@@ -130,6 +131,30 @@ describe.skipIf(missing !== null)('who signs in by SSH', () => {
       security.close()
     },
   )
+
+  // Its sessions end with it: nothing that needs one comes after.
+  test('[R6.5] an account that is suspended ends what its keys have opened, programs and forwards, and says why', async () => {
+    const key = ssh.makeKey('suspended')
+    await store(key.line)
+    await eventually('no connection', () => open() === 0)
+    const program = ssh.start('ssh', key.file, [at, 'echo up; sleep 3000'])
+    const forward = ssh.start('ssh', key.file, ['-N', '-L', `${folder}/forward:localhost:80`, at])
+    const [ended, forwarded] = [resultOf(program), resultOf(forward)]
+    await new Promise(resolve => program.stdout.once('data', resolve))
+    await eventually('two connections', () => open() === 2)
+    const { desk } = gateway.gateway.identity
+    const machinesUntil = new Date(Date.now() + 86_400_000)
+    await desk.suspend({ userId, reason: 'abuse', machinesUntil })
+    expect(await ended).toMatchObject({
+      code: 255,
+      err: expect.stringContaining('This account is suspended'),
+    })
+    // One that only forwards has no terminal to say anything on.
+    expect((await forwarded).code).toBe(255)
+    expect((await ssh.run('ssh', key.file, [at, 'true'])).code).toBe(255)
+    await desk.resume(userId)
+    expect((await ssh.run('ssh', key.file, [at, 'echo in'])).out).toBe('in\n')
+  })
 
   test('[R2.23] a gateway whose SSH port is taken starts all the same, and offers none', async () => {
     const late = await startGateway({ sshPort: gateway.gateway.ssh?.port ?? 0 })

@@ -9,7 +9,7 @@ import type { Events } from '../../platform/events/events.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { wireOf } from '../../platform/http/wire.ts'
 import type { Ids } from '../../platform/ids.ts'
-import { forCustomer, isOpen } from '../customers/customers.ts'
+import { forCustomer, isOpen, suspensionOf } from '../customers/customers.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { sshKeyAdded } from './events.ts'
 import { createGuestKeys } from './guest-keys.ts'
@@ -137,12 +137,15 @@ export function createSshKeys({ db, clock, ids, events, rootKey }: SshKeysDeps) 
     },
 
     /** What became of a key that somebody signed in with. */
-    async fate(userId: string, id: string): Promise<'stored' | 'removed' | 'account_closed'> {
+    async fate(
+      userId: string,
+      id: string,
+    ): Promise<'stored' | 'removed' | 'account_closed' | 'account_suspended'> {
       const [found] = await db
         .select({ isOpen: isOpen(sql`${userId}::uuid`), keyId: sshKey.id })
         .from(sql`(select 1) as one`)
         .leftJoin(sshKey, and(eq(sshKey.userId, userId), eq(sshKey.id, id)))
-      if (!found?.isOpen) return 'account_closed'
+      if (!found?.isOpen) return (await suspensionOf(db, userId)) ? 'account_suspended' : 'account_closed'
       return found.keyId === null ? 'removed' : 'stored'
     },
   }

@@ -18,7 +18,7 @@ import { SSH_LIMITS, type SshLimits } from './ssh-limits.ts'
 export interface SshServer {
   /** @throws What the system says of an address that cannot be listened on. */
   listen(host: string, port: number): Promise<AddressInfo>
-  /** Ends connections whose key or instance is gone, of those that something has changed of. */
+  /** Ends connections whose key, customer or instance is gone, of those that something has changed of. */
   lookAgain(changed: Changed): void
   /** Connections that are open. */
   count(): SshCount
@@ -26,8 +26,8 @@ export interface SshServer {
   shutdown(): void
 }
 
-/** An instance, a key, or anything at all. */
-export type Changed = { instanceId: string } | { keyId: string } | 'anything'
+/** An instance, a key, a customer, or anything at all. */
+export type Changed = { instanceId: string } | { keyId: string } | { userId: string } | 'anything'
 
 /** Connections that are open: of those who have not signed in, and of customers. */
 export interface SshCount {
@@ -143,6 +143,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
     if (fate === 'removed') connection.end('key_removed')
     else if (fate === 'not_chosen') connection.end('key_not_chosen')
     else if (fate === 'account_closed') connection.end('account_closed')
+    else if (fate === 'account_suspended') connection.end('account_suspended')
   }
   async function checkBoth(connection: SshConnection): Promise<void> {
     await checkKey(connection)
@@ -159,7 +160,8 @@ export function createSshServer(deps: SshServerDeps): SshServer {
     lookAgain(changed) {
       if (changed === 'anything') check(customers)
       else if ('instanceId' in changed) check([...customers].filter(one => one.name === changed.instanceId))
-      else check([...customers].filter(one => one.keyId === changed.keyId))
+      else if ('keyId' in changed) check([...customers].filter(one => one.keyId === changed.keyId))
+      else check(ofCustomer(changed.userId))
     },
     count,
     shutdown() {

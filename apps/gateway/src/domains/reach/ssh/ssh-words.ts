@@ -16,6 +16,7 @@ export type SshWord =
   | 'key_removed'
   | 'key_not_chosen'
   | 'account_closed'
+  | 'account_suspended'
   | 'gateway_stopping'
   | 'too_many_connections'
   | 'too_many_sessions'
@@ -48,6 +49,8 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     key_removed: 'The SSH key that you signed in with was removed from your account.',
     key_not_chosen: 'The SSH key that you signed in with may not sign in to {{id}} any more.',
     account_closed: 'Your account was closed.',
+    account_suspended:
+      'This account is suspended: nothing can be done with it. Please write to whoever runs this service.',
     gateway_stopping: 'The server is being restarted. Please connect again.',
     too_many_connections:
       'Your account has as many SSH connections as it may have. Close some and try again.',
@@ -77,6 +80,7 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     key_removed: '您登录所用的 SSH 密钥已从账户中移除。',
     key_not_chosen: '您登录所用的 SSH 密钥已不能再登录 {{id}}。',
     account_closed: '您的账户已关闭。',
+    account_suspended: '此账户已被停用：无法进行任何操作。请联系本服务的运营方。',
     gateway_stopping: '服务器正在重启。请重新连接。',
     too_many_connections: '您的账户的 SSH 连接数已达上限。请关闭一些后重试。',
     too_many_sessions: '此连接的会话数已达上限。请另开一个连接。',
@@ -108,6 +112,8 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     key_removed: 'サインインに使われた SSH 鍵はアカウントから削除されました。',
     key_not_chosen: 'サインインに使われた SSH 鍵では、もう {{id}} にサインインできません。',
     account_closed: 'アカウントは閉鎖されました。',
+    account_suspended:
+      'このアカウントは停止されているため、何も操作できません。このサービスの運営者にご連絡ください。',
     gateway_stopping: 'サーバーを再起動しています。もう一度接続してください。',
     too_many_connections: 'アカウントの SSH 接続数が上限に達しています。いくつか閉じてからお試しください。',
     too_many_sessions: 'この接続のセッション数が上限に達しています。別の接続を開いてください。',
@@ -138,6 +144,7 @@ const WORDS: Record<Language, Record<SshWord, string>> = {
     key_removed: '로그인에 사용한 SSH 키가 계정에서 제거되었습니다.',
     key_not_chosen: '로그인에 사용한 SSH 키로는 더 이상 {{id}}에 로그인할 수 없습니다.',
     account_closed: '계정이 폐쇄되었습니다.',
+    account_suspended: '이 계정은 정지되어 아무 작업도 할 수 없습니다. 이 서비스의 운영자에게 문의하세요.',
     gateway_stopping: '서버를 다시 시작하는 중입니다. 다시 연결하세요.',
     too_many_connections: '계정의 SSH 연결 수가 한도에 이르렀습니다. 일부를 닫고 다시 시도하세요.',
     too_many_sessions: '이 연결의 세션 수가 한도에 이르렀습니다. 다른 연결을 여세요.',

@@ -8,6 +8,7 @@ import type { OpenDatabase } from '../../../../platform/database/open-database.t
 import type { CountCall } from '../../../../platform/http/rate-counts.ts'
 import { startProcessBeside } from '../../../../platform/process-beside.ts'
 import { joinStreams } from '../../../../platform/streams/join-streams.ts'
+import { CUSTOMER_CHANNEL } from '../../../customers/customers.ts'
 import { INSTANCE_CHANNEL, type Instances, type Target } from '../../../instances/instances.ts'
 import { isSignedBySecurityKey, SSH_KEY_CHANNEL, type SshKeys } from '../../../ssh-keys/ssh-keys.ts'
 import type { LentWay, MachineWays } from '../../machine-ways.ts'
@@ -33,7 +34,7 @@ export interface SshBeside {
   address(): AddressInfo | null
   /** @throws What the system says of an address that cannot be listened on. */
   listen(host: string, port: number): Promise<void>
-  /** Begins to end connections whose key or instance is gone. @returns The way to stop. */
+  /** Begins to end connections whose key, customer or instance is gone. @returns The way to stop. */
   watch(): Promise<() => void>
   /** Connections that are open: for metrics and tests. */
   count(): SshCount
@@ -218,6 +219,7 @@ export function createSshBeside(deps: SshBesideDeps): SshBeside {
           () => changed('anything'),
         ),
         deps.listen(SSH_KEY_CHANNEL, keyId => changed({ keyId })),
+        deps.listen(CUSTOMER_CHANNEL, userId => changed({ userId })),
       ])
       return () => {
         for (const stop of stops) stop()

@@ -74,17 +74,49 @@ describe('an operator', () => {
     await db.delete(paymentEventAside).where(eq(paymentEventAside.eventId, 'evt-1'))
   })
 
-  test('learns of mails that nobody takes, though no mail can say so', async () => {
-    await gateway.database.pool.query(
-      `insert into pgboss.job (name, data, created_on, start_after, retry_count, state)
-       values ('mail', '{"kind":"none","data":{}}', now() - interval '1 hour', now() + interval '1 hour', 3, 'retry')`,
-    )
-    await gateway.gateway.alarms.lookNow()
-    expect(await figure('berth_mails_late')).toBe('1')
-    const [row] = await gateway.database.db.select().from(alarm).where(eq(alarm.code, 'mails_late'))
-    expect(row).toMatchObject({ value: 1, place: '' })
-    expect(row?.toldAt).not.toBeNull()
-    await gateway.database.pool.query(`delete from pgboss.job where data->>'kind' = 'none'`)
+  test('learns of mails that nobody takes, though no mail can say so, and not of a few that a stranger’s server puts off', async () => {
+    const { pool, db } = gateway.database
+    const { alarms } = gateway.gateway
+    const queue = (count: number, state: string) =>
+      pool.query(
+        `insert into pgboss.job (name, data, created_on, start_after, retry_count, state, completed_on)
+         select 'mail', '{"kind":"none","data":{}}', now() - interval '1 hour', now() + interval '1 hour', 3, $2::pgboss.job_state,
+           case when $2 = 'completed' then now() end from generate_series(1, $1)`,
+        [count, state],
+      )
+    const look = async () => {
+      await alarms.lookNow()
+      const [row] = await db.select().from(alarm).where(eq(alarm.code, 'mails_late'))
+      return row
+    }
+    await queue(4, 'retry')
+    nowMs += 20 * 60_000
+    expect(await look()).toMatchObject({ value: 0, since: null })
+    await queue(1, 'retry')
+    expect(await look()).toMatchObject({ value: 5, place: '', toldAt: null })
+    expect(await figure('berth_mails_late')).toBe('5')
+    nowMs += 10 * 60_000
+    expect((await look())?.toldAt).toEqual(clock.now())
+    // Of many that were sent they are few.
+    await queue(50, 'completed')
+    expect(await look()).toMatchObject({ value: 0, toldAt: null, overAt: clock.now() })
+    await pool.query(`delete from pgboss.job where data->>'kind' = 'none'`)
+  })
+
+  test('is not told again of what comes and goes within the hour', async () => {
+    const { alarms } = gateway.gateway
+    const found = { value: 1, about: ['a wallet that comes and goes'] }
+    const before = (await mailsOf('the books')).length
+    for (let round = 0; round < 5; round += 1) {
+      await alarms.note('books_differ', found)
+      nowMs += 5 * 60_000
+      await alarms.note('books_differ', { value: 0, about: [] })
+      nowMs += 5 * 60_000
+    }
+    await vi.waitFor(async () => expect(await mailsOf('the books')).toHaveLength(before + 2))
+    nowMs += 3_600_000
+    await alarms.note('books_differ', found)
+    await vi.waitFor(async () => expect(await mailsOf('the books')).toHaveLength(before + 3))
   })
 
   test('is told of a computer’s own disk by its name, and of no folder that is not there', async () => {

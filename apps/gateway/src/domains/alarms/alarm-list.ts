@@ -68,8 +68,8 @@ export const ALARMS = {
   },
   mails_late: {
     metric: 'berth_mails_late',
-    help: 'Mails that have waited for ten minutes or more.',
-    lastsSeconds: 0,
+    help: 'Mails that have waited for ten minutes or more, where they are five and more than a tenth of an hour’s; else none.',
+    lastsSeconds: 10 * MINUTE,
     severity: 'ticket',
     title: 'mails are not sent',
     meaning:

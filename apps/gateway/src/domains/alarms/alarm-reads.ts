@@ -7,6 +7,13 @@ import { disksLow } from './disk-room.ts'
 
 /** A mail, or an event of the gateway's own, that waits longer is late. */
 const LATE_SECONDS = 600
+/**
+ * Fewer late mails are the fault of whom they go to: a stranger who signs up by a mail server that answers “later” for ever is
+ * to wake nobody. So are as many that are no tenth of what was sent meanwhile.
+ */
+const MAILS_LATE_MIN = 5
+const MAILS_LATE_OF = 10
+const SENT_SECONDS = 3_600
 /** A payment platform that is away for minutes is no alarm. */
 const ASIDE_MS = 900_000
 /** The longest that a passing state may last by the reconciler's own limits. */
@@ -16,7 +23,7 @@ interface ReadsDeps {
   billing: Pick<Billing, 'eventsAside'>
   fleet: Pick<Fleet, 'engines' | 'isReached'>
   instances: Pick<Instances, 'countUnremoved' | 'stuckSince' | 'enginesInUse'>
-  jobs: Pick<Jobs, 'countLate'>
+  jobs: Pick<Jobs, 'countLate' | 'countDone'>
   /** Queues of mails and of events. */
   queues: { mails: string; events: string }
   /** Folders of this computer that must not run full. */
@@ -54,7 +61,12 @@ export function alarmReads(deps: ReadsDeps): AlarmReads {
         ),
       ),
     instances_not_removed: async () => counted(await instances.countUnremoved()),
-    mails_late: async () => counted(await jobs.countLate(queues.mails, LATE_SECONDS)),
+    async mails_late() {
+      const late = await jobs.countLate(queues.mails, LATE_SECONDS)
+      if (late < MAILS_LATE_MIN) return counted(0)
+      const sent = await jobs.countDone(queues.mails, SENT_SECONDS)
+      return counted(late * MAILS_LATE_OF > late + sent ? late : 0)
+    },
     events_late: async () => counted(await jobs.countLate(queues.events, LATE_SECONDS)),
     disk_low: () => disksLow(deps.folders),
   }

@@ -17,6 +17,8 @@ export const alarm = pgTable(
     since: moment('since'),
     /** When operators were last told that it is raised; null: not since then. */
     toldAt: moment('told_at'),
+    /** When they were last told that it is over; null: never. */
+    overAt: moment('over_at'),
   },
   table => [primaryKey({ columns: [table.code, table.place] })],
 )

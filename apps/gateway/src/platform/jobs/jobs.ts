@@ -90,6 +90,8 @@ export interface Jobs {
   start(): Promise<void>
   /** How many jobs of a queue were to be done so long ago, or were tried in vain for so long, and still wait. */
   countLate(queue: string, seconds: number): Promise<number>
+  /** How many jobs of a queue were done since so long ago, as far back as its `doneKeptSeconds`. */
+  countDone(queue: string, seconds: number): Promise<number>
   /** Lets jobs that are being done finish; what waits stays in the database. */
   stop(): Promise<void>
 }
@@ -227,6 +229,14 @@ export function createJobs(deps: {
         `select count(*)::int as count from ${JOBS_SCHEMA}.job
         where name = $1 and state < 'active' and created_on < now() - make_interval(secs => $2)
           and (retry_count > 0 or start_after < now() - make_interval(secs => $2))`,
+        [queue, seconds],
+      )
+      return rows[0]?.count ?? 0
+    },
+    async countDone(queue, seconds) {
+      const { rows } = await database.pool.query<{ count: number }>(
+        `select count(*)::int as count from ${JOBS_SCHEMA}.job
+        where name = $1 and state = 'completed' and completed_on > now() - make_interval(secs => $2)`,
         [queue, seconds],
       )
       return rows[0]?.count ?? 0

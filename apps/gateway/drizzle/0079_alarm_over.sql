@@ -1,0 +1,1 @@
+ALTER TABLE "alarm" ADD COLUMN "over_at" timestamp (3) with time zone;

@@ -276,6 +276,24 @@ describe('[R5.11] the PayPal account', () => {
     expect(codes).toEqual([200, 200, 200, 200, 200, 429])
   })
 
+  test('gets six mails a day in one mailbox, whoever asks for them and whatever stands behind a plus', async () => {
+    const box = `paypal-${randomUUID()}`
+    const people = [await gateway.signUp(), await gateway.signUp(), await gateway.signUp()]
+    const statuses: unknown[] = []
+    for (let count = 0; count < 8; count += 1) {
+      const address = count === 0 ? `${box}@example.org` : `${box}+${count}@Example.org`
+      statuses.push((await set(address, people[count % 3])).httpStatus)
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 429, 429])
+    // Somebody else's is not counted with it.
+    expect((await set(`${box}-2@example.org`, people[0])).httpStatus).toBe(200)
+    // An account has six as well, to whatever mailboxes.
+    const own = []
+    for (let count = 0; count < 7; count += 1)
+      own.push((await set(`own-${count}-${box}@example.org`)).httpStatus)
+    expect(own).toEqual([200, 200, 200, 200, 200, 200, 429])
+  })
+
   test('is needed for money, and a session that was proven long ago does not change it', async () => {
     const quarter = quarterAt(clock.now()).name
     const choose = (reward_type: 'bonus' | 'cash') =>

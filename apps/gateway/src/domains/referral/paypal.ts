@@ -18,7 +18,7 @@ const LINK_HOURS = 48
 const TOKEN_BYTES = 24
 /** Between two mails that a customer asks for. */
 const MAIL_WAIT_MS = 60_000
-/** Mails of one account, and mails to one address, in a day: nobody fills somebody else's mailbox. */
+/** Mails of one account, and mails to one mailbox, in a day: nobody fills somebody else's. */
 const MAILS_PER_DAY_MAX = 6
 
 const accountOf = wireOf(paypalAccountSchema)
@@ -86,7 +86,7 @@ export function createPaypalAccounts(deps: ReferralDeps) {
 
   /** @throws ApiError `paypal_mail_wait`. */
   async function sendMail(tx: Transaction, userId: string, email: string): Promise<void> {
-    for (const key of [`account ${userId}`, `address ${email}`]) {
+    for (const key of [`account ${userId}`, `address ${mailboxOf(email)}`]) {
       const { current, ttlMs } = await countMails(tx, key, { windowMs: DAY_MS })
       if (current > MAILS_PER_DAY_MAX) throw waitFor(ttlMs)
     }
@@ -184,6 +184,13 @@ export function createPaypalAccounts(deps: ReferralDeps) {
   }
 }
 export type PaypalAccounts = ReturnType<typeof createPaypalAccounts>
+
+/** Whose mailbox an address is: most servers have what stands behind a plus arrive in the same one. */
+function mailboxOf(email: string): string {
+  const at = email.lastIndexOf('@')
+  const name = email.slice(0, at)
+  return `${name.split('+')[0] || name}${email.slice(at)}`.toLowerCase()
+}
 
 function waitFor(ms: number): ApiError {
   return new ApiError('paypal_mail_wait', { values: { seconds: Math.ceil(ms / 1_000) } })

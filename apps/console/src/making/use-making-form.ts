@@ -27,18 +27,18 @@ export function useMakingForm<Body>({ name, schema, onSubmit }: MakingFormOption
   const [asksSignIn, setAsksSignIn] = useState(false)
   const [sending, setSending] = useState(0)
   const [begun, setBegun] = useState(0)
-  /** What was sent last had no answer. */
-  const isUnanswered = useRef(false)
-  const { form, submit, check, busy, failure, clearFailure } = useContractForm<MakingDraft, Body>({
+  /** What was sent last had no answer: none comes to anything since, or they do again. */
+  const [unanswered, setUnanswered] = useState<'lost' | 'back' | null>(null)
+  const { form, submit, check, busy, failure } = useContractForm<MakingDraft, Body>({
     // What comes in is whatever the form holds: a schema of the contract says so of nothing.
     schema: schema as z.ZodType<Body, MakingDraft>,
     initialValues: draft,
     onSubmit: async body => {
-      isUnanswered.current = false
+      setUnanswered(null)
       try {
         await onSubmit(body)
       } catch (error) {
-        isUnanswered.current = error instanceof ApiError && error.status === 0
+        if (error instanceof ApiError && error.status === 0) setUnanswered('lost')
         throw error
       }
       setBegun(count => count + 1)
@@ -48,18 +48,17 @@ export function useMakingForm<Body>({ name, schema, onSubmit }: MakingFormOption
   useEffect(
     () =>
       whenBack(() => {
-        if (!isUnanswered.current) return
-        isUnanswered.current = false
         // What came of it after all stands in the list by then.
-        void reread([listCreations.operation]).then(clearFailure)
+        void reread([listCreations.operation]).then(() => setUnanswered(lost => lost && 'back'))
       }),
-    [clearFailure],
+    [],
   )
   const { values } = form
   const keep = useRef(keepDraft)
   useEffect(() => keep.current(values), [values])
   return {
-    ...{ values, busy, failure, asksSignIn, begun },
+    ...{ values, busy, asksSignIn, begun },
+    failure: unanswered === 'back' ? null : failure,
     errors: form.errors,
     /** The gateway cannot be reached: nothing can be sent. */
     isOffline,

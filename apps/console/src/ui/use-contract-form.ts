@@ -1,6 +1,6 @@
 import type { FieldRule } from '@berth/contract/errors'
 import { type FormErrors, type UseFormReturnType, useForm } from '@mantine/form'
-import { type FormEvent, useCallback, useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import type * as z from 'zod'
 
@@ -22,8 +22,6 @@ export interface ContractForm<Values extends Record<string, unknown>, Output = u
   busy: boolean
   /** What is wrong with the form and is no field's; null otherwise. Show it with `FormFailure`. */
   failure: string | null
-  /** Says it no more. */
-  clearFailure: () => void
 }
 
 /**
@@ -83,8 +81,6 @@ export function useContractForm<Values extends Record<string, unknown>, Output>(
     return null
   }
 
-  const clearFailure = useCallback(() => setFailure(null), [])
-
   const submit = (event?: FormEvent<HTMLFormElement>) => {
     event?.preventDefault()
     // The form of a dialog that was opened from another form lies within that one, as React sees it: sending the one
@@ -95,7 +91,7 @@ export function useContractForm<Values extends Record<string, unknown>, Output>(
     if (output !== null) void send(output, element)
   }
 
-  return { form, submit, check, busy, failure, clearFailure }
+  return { form, submit, check, busy, failure }
 }
 
 /** Something that is wrong, and where: names apart by dots, as `http_ports.1`. */

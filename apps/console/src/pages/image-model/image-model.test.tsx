@@ -183,7 +183,7 @@ describe('asking for pictures', () => {
   test('where calls are free each day the price is the most that it can cost, and what is free stands beside it', async () => {
     await open({ models: [madeModel({ ...SD, free_calls_per_day: 5 })] })
     expect(screen.getByText('1 image at $0.012').nextSibling?.textContent).toBe('at most $0.012')
-    expect(screen.getByText('Free each day').nextSibling?.textContent).toBe('5 calls, one for each image')
+    expect(screen.getByText('Free each day').nextSibling?.textContent).toBe('5 calls, one per image')
     expect(screen.getByText(/Charged only beyond the free calls of the day\.$/)).toBeTruthy()
   })
 

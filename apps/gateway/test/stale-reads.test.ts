@@ -687,6 +687,7 @@ const machine = { gpu_spec_id, gpu_count, region_code, container_disk_gb }
 const QUESTIONS: Record<string, (things: Things, customer: Customer) => unknown[]> = {
   'account.get-application': () => [{ query: { id: 'admin/berth-console' } }],
   'model.creation-archive': () => [{ query: { kind: 'video' } }],
+  'model.days': () => [{ query: { model: 'berth/demo-chat' } }],
   'model.creation-outlook': () => [{ query: { model: 'berth/demo-image' } }],
   'account.get-captcha-status': (_, { email }) => [{ query: { ...names, userId: email } }],
   'image.official-in': () => [{ params: { region: 'us-west' } }],

@@ -52,6 +52,7 @@ export const BREAKS: readonly Break[] = [
     entries: [
       { path: '/payments', icon: IconCreditCard },
       { path: '/bill-details', icon: IconReceipt },
+      { path: '/refer-earn-details', icon: IconGift, holds: ['/refer-earn'] },
     ],
   },
 `,
@@ -158,7 +159,7 @@ export const BREAKS: readonly Break[] = [
   },
   {
     what: 'what a bank took back counts as paid for a coupon',
-    file: 'apps/gateway/src/domains/billing/credits/coupons.ts',
+    file: 'apps/gateway/src/domains/billing/payments/paid-in.ts',
     from: 'paymentIntent.disputedCents',
     to: 'paymentIntent.disputesWonCents',
     tests: ['credits/coupons.test'],
@@ -215,8 +216,8 @@ export const BREAKS: readonly Break[] = [
   {
     what: 'a key that its budget stops is told to nobody',
     file: 'apps/gateway/src/domains/models/calls/call-book.ts',
-    from: 'await budgets.keys.tellStopped(keyId)',
-    to: '',
+    from: 'budgets.keys.tellStopped(keyId).finally(() => telling.delete(keyId))',
+    to: 'Promise.resolve()',
     tests: ['test/key-budgets.test'],
   },
   {

@@ -13,9 +13,11 @@ import { makeFolder } from '@berth/contract/files'
 import { getImage, type Image, officialImages } from '@berth/contract/images'
 import { deployBody, deployInstance, editInstance } from '@berth/contract/instances'
 import { setBillingAddress } from '@berth/contract/invoices'
+import { setModelKeeping } from '@berth/contract/model-keeping'
 import { watchOffer } from '@berth/contract/offer-watches'
 import { createImage, editImage, reportImage } from '@berth/contract/own-images'
 import { addPaymentMethod } from '@berth/contract/payment-methods'
+import { chooseSettlement, setPaypalAccount } from '@berth/contract/referral'
 import { allRegions, listGpuSpecs } from '@berth/contract/regions'
 import {
   addRegistryCredential,
@@ -61,11 +63,15 @@ import { BudgetDialog } from './pages/payments/budgets/BudgetDialog.tsx'
 import { RedeemForm } from './pages/payments/coupons/RedeemForm.tsx'
 import { AddMethodForm } from './pages/payments/methods/AddMethodForm.tsx'
 import { TopupForm } from './pages/payments/TopupForm.tsx'
+import { PaypalDialog } from './pages/refer-earn/PaypalDialog.tsx'
+import { madeQuarter, madeSummary } from './pages/refer-earn/referral-fixture.ts'
+import { SettlementDialog } from './pages/refer-earn/SettlementDialog.tsx'
 import { BillingForm } from './pages/settings/billing/BillingSection.tsx'
 import { DeleteSection } from './pages/settings/delete/DeleteSection.tsx'
 import { AddSshKeyDialog } from './pages/settings/keys/AddSshKeyDialog.tsx'
 import { CreateApiKeyDialog } from './pages/settings/keys/CreateApiKeyDialog.tsx'
 import { EditApiKeyDialog } from './pages/settings/keys/EditApiKeyDialog.tsx'
+import { KeepingForm } from './pages/settings/keys/KeepingCard.tsx'
 import { RegistryDialog } from './pages/settings/keys/RegistryDialog.tsx'
 import { ProfileSection } from './pages/settings/profile/ProfileSection.tsx'
 import { PasswordCard } from './pages/settings/sign-in/PasswordCard.tsx'
@@ -113,6 +119,37 @@ const FORMS: readonly FormCase[] = [
     namespaces: ['auth'],
     typed: { Email: 'mira@example.org', Password: 'Harbour-Light-7' },
     submit: 'Log in',
+  },
+  {
+    file: 'refer-earn/PaypalDialog.tsx',
+    call: setPaypalAccount,
+    Form: () => <PaypalDialog summary={madeSummary()} opened onClose={nothing} onSaved={nothing} />,
+    namespaces: ['refer'],
+    typed: { 'PayPal account': 'mira@example.org' },
+    submit: 'Save',
+  },
+  {
+    file: 'refer-earn/SettlementDialog.tsx',
+    call: chooseSettlement,
+    Form: () => (
+      <SettlementDialog
+        quarter={madeQuarter()}
+        summary={madeSummary()}
+        onClose={nothing}
+        onPaypal={nothing}
+      />
+    ),
+    namespaces: ['refer'],
+    typed: {},
+    submit: 'Settle this way',
+  },
+  {
+    file: 'settings/keys/KeepingCard.tsx',
+    call: setModelKeeping,
+    Form: () => <KeepingForm keeping={{ days: null, calls: 0, bytes: 0 }} />,
+    namespaces: ['keys'],
+    typed: { 'Days that a call is kept': '30' },
+    submit: 'Keep calls',
   },
   {
     file: 'auth/SignupForm.tsx',

@@ -1,5 +1,6 @@
 import { getBalance, topup } from '@berth/contract/billing'
 import { calls } from '@berth/contract/calls'
+import { makeImages, makeVideo, retryCreation } from '@berth/contract/creations'
 import { applyCoupon } from '@berth/contract/credits'
 import { getImage, officialImages } from '@berth/contract/images'
 import {
@@ -300,8 +301,11 @@ async function buyAndLeave(purchase: Purchase, answer: object) {
 describe('a call that spends', () => {
   test('is in the table', () => {
     // The console pays by `topup`, and that is the way of programs that keep and charge a card by one call; a coupon
-    // costs nothing.
-    const others: readonly string[] = [beginPayment.operation, applyCoupon.operation]
+    // costs nothing. Pictures and videos are jobs: their page, and the header of every other one, say what comes of them.
+    const others: readonly string[] = [
+      ...[beginPayment.operation, applyCoupon.operation],
+      ...[makeImages.operation, makeVideo.operation, retryCreation.operation],
+    ]
     const spending = calls
       .filter(({ operation, spends }) => spends && !others.includes(operation))
       .map(({ operation }) => operation)

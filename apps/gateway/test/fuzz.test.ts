@@ -42,6 +42,8 @@ const MAY_NEVER_SUCCEED: Record<string, string> = {
   'account.login': 'the password of an account',
   'account.login-by': 'a link or a ticket that was not used yet',
   'account.signup': 'an address and a password that pass every rule, and the names of the application',
+  'api_key.edit': 'budget, models and limits that are right all at once',
+  'model.call-body': 'a call whose words are kept',
   'account.verify-email': 'the secret of an activation mail',
   'account.reset-password': 'the secret of a reset mail',
   'account.set-password': 'the password of an account',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { by, currency, email, micro, page, pageOf, timestamp } from './fields.ts'
-import { PAYPAL_TOKEN_CHARS_MAX, REFERRAL_SEARCH_CHARS_MAX } from './limits.ts'
+import { EMAIL_CHARS_MAX, PAYPAL_TOKEN_CHARS_MAX, REFERRAL_SEARCH_CHARS_MAX } from './limits.ts'
 import { MONEY_READS } from './money-reads.ts'
 
 /**
@@ -332,7 +332,12 @@ export const chooseSettlement = defineCall({
 
 /** What the form of the PayPal account sends (R5.11). */
 export const paypalAccountBody = z.object({
-  paypal_account: z.string(by('required')).trim().min(1, by('required')).pipe(email),
+  paypal_account: z
+    .string(by('required'))
+    .trim()
+    .min(1, by('required'))
+    .max(EMAIL_CHARS_MAX, by('email'))
+    .pipe(email),
 })
 z.globalRegistry.add(paypalAccountBody, { id: 'PaypalAccountBody' })
 

@@ -7,6 +7,7 @@ import {
 import { TextInput } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { told, useChange } from '../../api/use-change.ts'
+import { useOffFor } from '../../app/session/use-off-for.ts'
 import { DialogForm, FormDialog } from '../../lists/FormDialog.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { LinkButton } from '../../ui/LinkButton.tsx'
@@ -37,6 +38,7 @@ function PaypalForm({ summary: { paypal, terms }, onClose, onSaved }: Omit<Paypa
   const format = useFormat()
   const set = useChange(setPaypalAccount, { silent: true })
   const remove = useChange(removePaypalAccount)
+  const off = useOffFor(removePaypalAccount)
   const { form, ...state } = useContractForm({
     schema: paypalAccountBody,
     initialValues: { paypal_account: paypal?.paypal_account ?? '' },
@@ -65,7 +67,7 @@ function PaypalForm({ summary: { paypal, terms }, onClose, onSaved }: Omit<Paypa
       {paypal && !paypal.frozen_until && (
         <p className={classes.hint}>
           <LinkButton
-            disabled={remove.busy}
+            disabled={remove.busy || off !== null}
             onClick={() =>
               void remove
                 .send({})

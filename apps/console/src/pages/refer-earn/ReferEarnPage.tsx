@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { told, useChange } from '../../api/use-change.ts'
 import { usePageSearch } from '../../app/search.ts'
+import { useOffFor } from '../../app/session/use-off-for.ts'
 import { Answer } from '../../ui/Answer.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
 import { toast } from '../../ui/toast.ts'
@@ -80,13 +81,14 @@ function useConfirmation(): void {
   const { t } = useTranslation('refer')
   const [{ paypal: token }, setSearch] = usePageSearch(confirmSearch)
   const { send } = useChange(confirmPaypalAccount)
+  const off = useOffFor(confirmPaypalAccount)
   const taken = useRef('')
   useEffect(() => {
-    if (token === '' || taken.current === token) return
+    if (token === '' || taken.current === token || off !== null) return
     taken.current = token
     setSearch({ paypal: '' })
     send({ body: { token } })
       .then(({ paypal_account }) => toast.good(t('paypal_confirmed', { account: paypal_account })))
       .catch(told)
-  }, [token, setSearch, send, t])
+  }, [token, setSearch, send, t, off])
 }

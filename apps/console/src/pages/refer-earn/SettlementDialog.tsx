@@ -42,9 +42,9 @@ function SettlementForm({
   const { t } = useTranslation('refer')
   const format = useFormat()
   const choose = useChange(chooseSettlement, { silent: true })
-  const { form, ...state } = useContractForm<{ reward_type: RewardType }, { reward_type: RewardType }>({
+  const { form, ...state } = useContractForm({
     schema: chooseSettlementBody,
-    initialValues: { reward_type: quarter.reward_type ?? 'bonus' },
+    initialValues: { reward_type: (quarter.reward_type ?? 'bonus') as RewardType },
     async onSubmit(body) {
       await choose.send({ params: { quarter: quarter.quarter }, body })
       toast.good(t('chosen', { way: t(body.reward_type) }))

@@ -44,7 +44,8 @@ const formSchema = z.object({
     .pipe(modelKeepingBody.shape.days.unwrap()),
 })
 
-function KeepingForm({ keeping }: { keeping: ModelKeeping }) {
+/** The form of it: on for so many days, or off. */
+export function KeepingForm({ keeping }: { keeping: ModelKeeping }) {
   const { t } = useTranslation('keys')
   const { number } = useFormat()
   const change = useChange(setModelKeeping, { silent: true })

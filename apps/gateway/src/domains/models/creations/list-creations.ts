@@ -47,7 +47,7 @@ export function createCreationLists({ db, clock, sealer, show, currencyOf }: Lis
   const cursors = createCursors(sealer)
 
   async function counts(userId: string, kind: CreationKind | undefined) {
-    const month = clock.now()
+    const month = new Date(clock.now())
     month.setUTCDate(1)
     month.setUTCHours(0, 0, 0, 0)
     const items = sql<number>`count(*)::int`

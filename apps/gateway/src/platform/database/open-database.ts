@@ -51,7 +51,6 @@ export function openDatabase({
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     application_name: 'berth',
-    // Statements of a transaction that do not need each other's answers are sent together, by `Promise.all`.
   })
   // An idle connection that breaks is replaced by the pool; unheard, the event would end the process.
   pool.on('error', error => log.warn({ err: error }, 'a database connection broke'))

@@ -33,6 +33,9 @@ const ask = (model = QUESTION.model) => customer.client().chat.completions.creat
 const askForStream = (model: string) =>
   customer.client().chat.completions.create({ ...QUESTION, model, stream: true })
 
+/** A line of a file; commas between quotes are no ends of cells. */
+const cellsOf = (line: string): string[] => line.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/)
+
 async function download(query: Record<string, string>, token = customer.token): Promise<string[]> {
   const url = `${models.gateway.origin}${GATEWAY_PREFIX}${downloadSessionLog.path}?${new URLSearchParams(query)}`
   const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
@@ -95,6 +98,8 @@ test('[R1.5] says of each call what it was, how fast, and what it cost; and why 
     input_tokens: sumOf(({ input_tokens }) => input_tokens),
     cached_tokens: 0,
     output_tokens: sumOf(({ output_tokens }) => output_tokens),
+    images: 0,
+    video_seconds: 0,
     cost_micro: String(sumOf(({ cost_micro }) => Number(cost_micro))),
   })
 })
@@ -107,7 +112,7 @@ test('[R1.5] the file names the model as the catalogue does in the language of w
     const url = `${models.gateway.origin}${GATEWAY_PREFIX}${downloadSessionLog.path}`
     const headers = { authorization: `Bearer ${customer.token}`, 'accept-language': language }
     const lines = (await (await fetch(url, { headers })).text()).trimEnd().split('\r\n')
-    return lines.map(line => line.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/))
+    return lines.map(cellsOf)
   }
   const [head = [], estimated = [], said = []] = await file('en')
   const cellOf = (row: string[], column: string) => row[head.indexOf(column)]
@@ -119,6 +124,23 @@ test('[R1.5] the file names the model as the catalogue does in the language of w
   const korean = await file('ko')
   expect(korean[0]?.[2]).toBe('모델 이름')
   expect(korean[1]?.[2]).toBe('그 이름')
+})
+
+test('[R1.5] pictures and seconds of video are said of a call, in the totals and in the file', async () => {
+  await models.gateway.database.db.execute(sql`
+    insert into model_call (id, user_id, model_id, streamed, status, started_at, ended_at, images, video_seconds)
+    select gen_random_uuid(), ${customer.userId}::uuid, 'one', false, 'done', now(), now(), made.images, made.seconds
+    from (values (2, 0), (1, 0), (0, 4)) as made (images, seconds)`)
+  const { items, totals } = await log()
+  expect(items.map(({ images, video_seconds }) => `${images} ${video_seconds}`).sort()).toEqual([
+    '0 4',
+    '1 0',
+    '2 0',
+  ])
+  expect(totals).toMatchObject({ images: 3, video_seconds: 4 })
+  const [head = [], ...rows] = (await download({})).map(cellsOf)
+  const places = ['Pictures', 'Seconds of video'].map(name => head.indexOf(name))
+  expect(rows.map(row => places.map(place => row[place]).join(' ')).sort()).toEqual(['0 4', '1 0', '2 0'])
 })
 
 test('[R1.5] is narrowed by model, key, status, source and time; totals and file follow', async () => {

@@ -43,6 +43,10 @@ export const loggedCall = z.object({
   /** Of those, what the server had in its cache. */
   cached_tokens: z.number().int(),
   output_tokens: z.number().int(),
+  /** Pictures that were made. */
+  images: z.number().int(),
+  /** Seconds of video that were made. */
+  video_seconds: z.number().int(),
   /** Whether tokens are an estimate: whoever answered never said how many they were. */
   estimated: z.boolean(),
   cost_micro: micro,
@@ -60,9 +64,12 @@ export const callTotals = z.object({
   input_tokens: z.number().int(),
   cached_tokens: z.number().int(),
   output_tokens: z.number().int(),
+  images: z.number().int(),
+  video_seconds: z.number().int(),
   cost_micro: micro,
 })
 z.globalRegistry.add(callTotals, { id: 'CallTotals' })
+export type CallTotals = z.infer<typeof callTotals>
 
 /** A moment of this millennium. */
 const moment = z.iso.datetime(by('not_allowed')).regex(/^2/, by('not_allowed'))

@@ -1,4 +1,4 @@
-import { downloadSessionLog } from '@berth/contract/session-log'
+import { type CallTotals, downloadSessionLog } from '@berth/contract/session-log'
 import { Button } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
 import { useCallback, useId, useState } from 'react'
@@ -32,6 +32,11 @@ export function Page() {
   const columns = useLogColumns(data?.currency ?? 'USD', { callId, openedId, toggle })
   const { busy, save } = useCsv()
   const totals = data?.totals
+  const usedWords = ({ input_tokens, output_tokens, images, video_seconds }: CallTotals): string[] => [
+    t('totals_tokens', { input: format.number(input_tokens), output: format.number(output_tokens) }),
+    ...(images > 0 ? [t('pictures', { count: images })] : []),
+    ...(video_seconds > 0 ? [t('seconds_of_video', { count: video_seconds })] : []),
+  ]
   return (
     <>
       <ModelsBar />
@@ -43,8 +48,7 @@ export function Page() {
           t('totals', {
             calls: format.number(totals.calls),
             failed: format.number(totals.failed),
-            input: format.number(totals.input_tokens),
-            output: format.number(totals.output_tokens),
+            used: usedWords(totals).join(t('totals_between')),
             cost: format.exactMoney(totals.cost_micro, data.currency),
           })
         }

@@ -94,9 +94,11 @@ export function useLogColumns(
       {
         key: 'tokens',
         narrow: null,
-        header: t('tokens'),
+        header: t('used'),
         width: '18rem',
         cell: row => {
+          if (row.images > 0) return t('pictures', { count: row.images })
+          if (row.video_seconds > 0) return t('seconds_of_video', { count: row.video_seconds })
           const value = format.number(row.input_tokens)
           const cached = format.number(row.cached_tokens)
           return (

@@ -27,6 +27,8 @@ const call = (part: Partial<LoggedCall>): LoggedCall => ({
   input_tokens: 1_200,
   cached_tokens: 200,
   output_tokens: 340,
+  images: 0,
+  video_seconds: 0,
   estimated: false,
   kept: false,
   cost_micro: '2917',
@@ -41,7 +43,7 @@ const FAILED = call({
 })
 const TOTALS = {
   ...{ calls: 61, failed: 1, input_tokens: 73_200, cached_tokens: 0, output_tokens: 20_400 },
-  cost_micro: '177937',
+  ...{ images: 0, video_seconds: 0, cost_micro: '177937' },
 }
 
 test('[R1.5] each call says its model, key, time, tokens and cost, and why it failed', async () => {
@@ -57,6 +59,22 @@ test('[R1.5] each call says its model, key, time, tokens and cost, and why it fa
   for (const text of ['Console', 'The server refused the question', '80 ms', 'Not charged'])
     expect(within(failed).getByText(text)).toBeTruthy()
   expect(screen.getByText(/^61 calls, 1 failed, 73,200 tokens in, 20,400 out, \$0\.177937$/)).toBeTruthy()
+})
+
+test('[R1.5] a call that made pictures or a video says how many, and the totals with it', async () => {
+  const list = {
+    items: [
+      call({ input_tokens: 0, cached_tokens: 0, output_tokens: 0, images: 2 }),
+      call({ id: FAILED.id, input_tokens: 0, cached_tokens: 0, output_tokens: 0, video_seconds: 1 }),
+    ],
+    next_cursor: null,
+    totals: { ...TOTALS, images: 2, video_seconds: 1 },
+    currency: 'USD',
+  }
+  await open({ [listSessionLog.operation]: () => list }, '', '2 pictures')
+  expect(screen.getByText('1 second of video')).toBeTruthy()
+  expect(screen.queryByText('0 in')).toBeNull()
+  expect(screen.getByText(/20,400 out, 2 pictures, 1 second of video, \$0\.177937$/)).toBeTruthy()
 })
 
 test('in a narrow table no two columns of the log stand in the same place', async () => {
@@ -136,7 +154,7 @@ test.each([
   { at: '', says: 'No calls yet' },
   { at: '?status=lost', says: 'No call matches' },
 ])('says why there is nothing: $says', async ({ at, says }) => {
-  const none = { calls: 0, failed: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0, cost_micro: '0' }
+  const none = { ...TOTALS, calls: 0, failed: 0, input_tokens: 0, output_tokens: 0, cost_micro: '0' }
   await open(
     {
       [listSessionLog.operation]: () => ({ items: [], next_cursor: null, totals: none, currency: 'USD' }),

@@ -115,6 +115,8 @@ async function readTotals(q: Pick<Queryable, 'select'>, userId: string, filter: 
       inputTokens: sumOf(modelCall.inputTokens),
       cachedTokens: sumOf(modelCall.cachedTokens),
       outputTokens: sumOf(modelCall.outputTokens),
+      images: sumOf(modelCall.images),
+      videoSeconds: sumOf(modelCall.videoSeconds),
       costMicro: sql<bigint>`coalesce(sum(${modelCall.costMicro}), 0)`.mapWith(BigInt),
     })
     .from(modelCall)

@@ -156,6 +156,8 @@ export interface VolumeFacts {
   deletedOn: string | null
   /** When instances that start have it read-only, since it is over its size; null where it is not. */
   readOnlyOn: string | null
+  /** The engine's own words; empty where there are none. */
+  detail: string
 }
 
 export interface ImageFacts {

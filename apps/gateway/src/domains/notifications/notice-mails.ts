@@ -250,6 +250,7 @@ export function defineNotices(deps: NoticeDeps) {
         at: timeText(facts.at),
         news: facts.news,
         name: lineOf(facts.volumeName),
+        detail: lineOf(facts.detail),
         until: timeOr('', facts.deletedOn ?? facts.readOnlyOn),
       }),
       'volume',

@@ -116,7 +116,7 @@ export async function tell(
   tx: Transaction,
   { events }: Pick<ChangeDeps, 'events'>,
   row: VolumeRow,
-  { news, at }: { news: VolumeNews; at: Date },
+  { news, at, detail = '' }: { news: VolumeNews; at: Date; detail?: string },
 ): Promise<void> {
   const { id, name, userId } = row
   const until = deletedOn(row, UNPAID_VOLUMES)?.toISOString() ?? null
@@ -127,6 +127,7 @@ export async function tell(
     volume: { id, name },
     deletedOn: until,
     readOnlyOn: readOnlyOn(row)?.toISOString() ?? null,
+    detail,
   })
 }
 

@@ -1,6 +1,6 @@
 import type { Language } from '@berth/contract/limits'
 import type { ImageFacts } from '../facts.ts'
-import type { NoticeTexts } from './notice-mail.ts'
+import { type NoticeTexts, quoted } from './notice-mail.ts'
 
 interface Values {
   at: string
@@ -171,9 +171,6 @@ const NEWS: Record<Language, Said> = {
     },
   },
 }
-
-/** What was said of it, in its own words, where there are some. */
-const quoted = (detail: string): string[] => (detail === '' ? [] : [`> ${detail}`])
 
 /** The mail about an image of the customer's: how its review went (R4.8), that it is not paid for (B4), or not there. */
 export const IMAGE_TEXTS: NoticeTexts<Values> = {

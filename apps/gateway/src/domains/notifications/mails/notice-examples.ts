@@ -1,4 +1,6 @@
+import { IMAGE_NEWS } from '../../images/events.ts'
 import { REFERRAL_NEWS, type ReferralNews } from '../../referral/events.ts'
+import { VOLUME_NEWS } from '../../volumes/events.ts'
 import { ADDRESS_TEXTS } from './address-mail.ts'
 import { AUTO_TOP_UP_TEXTS } from './auto-top-up-mail.ts'
 import { BALANCE_LOW_TEXTS } from './balance-low-mail.ts'
@@ -6,6 +8,7 @@ import { BUDGET_TEXTS } from './budget-mail.ts'
 import { CREDITS_ENDING_TEXTS } from './credits-ending-mail.ts'
 import { DELETION_TEXTS } from './deletion-mail.ts'
 import { FILM_TEXTS } from './film-mail.ts'
+import { IMAGE_TEXTS } from './image-mail.ts'
 import { INSTANCE_TROUBLE_TEXTS } from './instance-trouble-mail.ts'
 import { KEY_ADDED_TEXTS } from './key-added-mail.ts'
 import { NEW_SIGN_IN_TEXTS } from './new-sign-in-mail.ts'
@@ -15,6 +18,7 @@ import { REFUND_TEXTS } from './refund-mail.ts'
 import { RESUME_TEXTS } from './resume-mail.ts'
 import { TERM_TEXTS } from './term-mail.ts'
 import { TOP_UP_RECEIPT_TEXTS } from './top-up-receipt-mail.ts'
+import { VOLUME_TEXTS } from './volume-mail.ts'
 
 const at = '2026-03-01 12:00 UTC'
 
@@ -166,4 +170,10 @@ export const NOTICE_EXAMPLES: readonly (readonly [string, NoticeTexts<never>, Re
   ],
   ['credits that end', CREDITS_ENDING_TEXTS, { total: '$7.50', last: at, list: '$7.50 — 2026-03-01' }],
   ['low balance', BALANCE_LOW_TEXTS, { balance: '$2.50', rate: '$1.0000', lasts: '2:30' }],
+  ...VOLUME_NEWS.map(
+    news => [`volume: ${news}`, VOLUME_TEXTS, { at, news, name: 'datasets', detail: '', until: at }] as const,
+  ),
+  ...IMAGE_NEWS.map(
+    news => [`image: ${news}`, IMAGE_TEXTS, { at, news, name: 'vllm', detail: '', until: at }] as const,
+  ),
 ]

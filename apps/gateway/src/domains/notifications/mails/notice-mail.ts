@@ -56,6 +56,9 @@ export const ASKED_FOR: Record<Language, string> = {
   ko: '고객님이 페이지에서 메일 알림을 요청하셨기에 이 메일을 보내드립니다.',
 }
 
+/** What was said of it, in its own words, where there are some. */
+export const quoted = (detail: string): string[] => (detail === '' ? [] : [`> ${detail}`])
+
 const NAME_CHARS_MAX = 100
 
 /**

@@ -24,6 +24,7 @@ import { volume } from '../tables.ts'
 import type { VolumeRow } from '../volume-states.ts'
 import type { createVolumeWork, WorkDeps } from '../volume-work.ts'
 import { createCopies } from './copies.ts'
+import { endFault, SKIP_NEWS, tellFault } from './schedule-faults.ts'
 import { slotAfter, slotBefore, surplusOf } from './schedule-rules.ts'
 import {
   changeSnapshot,
@@ -67,7 +68,10 @@ export function createSnapshotWork(deps: SnapshotWorkDeps) {
     return elsewhere.length === 0 ? undefined : notInArray(engineId, elsewhere)
   }
 
-  /** Runs a change under both locks, if the row is as it was when the change was decided on. */
+  /**
+   * Runs a change under both locks, if the row is as it was when the change was decided on; one that ends what a schedule has
+   * begun says whether that works.
+   */
   async function change(row: SnapshotRow, as: (at: Date) => SnapshotChange): Promise<SnapshotRow | null> {
     return db.transaction(async tx => {
       await billing.lockWallet(tx, row.userId)
@@ -82,7 +86,15 @@ export function createSnapshotWork(deps: SnapshotWorkDeps) {
           ),
         )
         .for('update')
-      return fresh ? changeSnapshot(tx, deps, fresh, as(clock.now())) : null
+      if (!fresh) return null
+      const wanted = as(clock.now())
+      const isEnd = fresh.madeBy === 'schedule' && fresh.status === 'making'
+      if (isEnd && wanted.status === 'ready') await endFault(tx, row.volumeId)
+      if (isEnd && wanted.status === 'failed') {
+        const { at, reason } = wanted
+        await tellFault(tx, deps, row.volumeId, { news: 'snapshot_failed', at, detail: reason?.detail ?? '' })
+      }
+      return changeSnapshot(tx, deps, fresh, wanted)
     })
   }
 
@@ -145,6 +157,7 @@ export function createSnapshotWork(deps: SnapshotWorkDeps) {
         .update(snapshotSchedule)
         .set({ nextAt: slotAfter(schedule, now), skipped, skippedAt: skipped && now })
         .where(eq(snapshotSchedule.volumeId, volumeId))
+      if (skipped) await tellFault(tx, deps, volumeId, { news: SKIP_NEWS[skipped], at: now })
     })
   }
 

@@ -10,7 +10,7 @@ import {
   takeSnapshot,
 } from '@berth/contract/volume-snapshots'
 import { createVolume, deleteVolume, listVolumes, type Volume } from '@berth/contract/volumes'
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type CallAnswer, startGateway, type TestGateway } from '../../../../test/start-gateway.ts'
 import { computeFailure, createFakeEngine } from '../../../drivers/compute/fake/fake-engine.ts'
@@ -301,6 +301,64 @@ describe('a schedule', () => {
     pass(HOUR_MS)
     await both()
     expect((await seen(mine)).schedule).toMatchObject({ skipped: 'volume_state' })
+  })
+
+  test('[R2.25] that fails is said in a mail with the reason, once until it has worked again, and again after that', async () => {
+    const mine = await owner(1)
+    const news = async () => {
+      const { rows } = await gateway.database.db.execute<{ news: string; detail: string }>(
+        sql`select data->'payload'->>'news' as news, data->'payload'->>'detail' as detail from pgboss.job
+          where name = 'event' and data->>'event' = 'volume.news' and data->>'listener' = 'notifications'
+            and data->'payload'->>'userId' = ${mine.userId} order by created_on`,
+      )
+      return rows
+    }
+    const said = async () => (await news()).map(one => one.news)
+    const hourPasses = async (ends: Snapshot['status']) => {
+      pass(HOUR_MS)
+      await both()
+      await until(mine, ([one]) => {
+        if (ends === 'failed') pass(60_000)
+        return one?.made_by === 'schedule' && one.status === ends
+      })
+    }
+    await schedule(mine, { every: 'hourly', keep: 5 })
+    compute.faults.fail('copyVolume', computeFailure('no_room'))
+    await hourPasses('failed')
+    await hourPasses('failed')
+    expect(await said()).toEqual(['snapshot_failed'])
+    expect((await news())[0]?.detail).not.toBe('')
+    // One that is taken by hand is looked at by whoever took it, and says nothing of the schedule.
+    await take(mine)
+    await until(mine, ([one]) => {
+      pass(60_000)
+      return one?.made_by === 'hand' && one.status === 'failed'
+    })
+    expect(await said()).toEqual(['snapshot_failed'])
+    compute.faults.heal()
+    await hourPasses('ready')
+    // Now a copy takes longer than the pause between two: that is another fault, said once for all of them.
+    for (const _ of [1, 2]) {
+      const block = compute.faults.block('copyVolume')
+      pass(HOUR_MS)
+      await both()
+      await block.reached
+      pass(HOUR_MS)
+      await both()
+      expect(await said()).toEqual(['snapshot_failed', 'snapshot_busy'])
+      block.release()
+      await settled(mine)
+    }
+    await hourPasses('ready')
+    compute.heldVolumes.delete(mine.volume.id)
+    await volumeIs(mine, mine.volume.id, one => one?.status === 'error')
+    pass(HOUR_MS)
+    await both()
+    expect((await said()).filter(one => one !== 'missing')).toEqual([
+      'snapshot_failed',
+      'snapshot_busy',
+      'snapshot_no_volume',
+    ])
   })
 
   /** The next full hour, or the next one by that hour of the day. */

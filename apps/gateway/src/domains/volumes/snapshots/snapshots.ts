@@ -221,7 +221,8 @@ export function createSnapshots(deps: SnapshotsDeps) {
       const set = await db.transaction(async tx => {
         const volume = await deps.lockOwn(tx, userId, volumeId)
         if (volume.status === 'deleting') throw new ApiError('volume_state')
-        const values = { ...body, nextAt: slotAfter(body, clock.now()), skippedAt: null, skipped: null }
+        const nextAt = slotAfter(body, clock.now())
+        const values = { ...body, nextAt, skippedAt: null, skipped: null, faultToldAt: null }
         const [row] = await tx
           .insert(snapshotSchedule)
           .values({ volumeId, userId, ...values })

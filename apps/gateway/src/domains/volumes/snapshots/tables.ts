@@ -72,6 +72,8 @@ export const snapshotSchedule = pgTable(
     nextAt: moment('next_at'),
     skippedAt: moment('skipped_at'),
     skipped: text('skipped', { enum: SNAPSHOT_SKIPS }),
+    /** Since when its customer knows that it does not work; null: it works, or nobody was told yet. */
+    faultToldAt: moment('fault_told_at'),
   },
   table => [index('snapshot_schedule_next').on(table.nextAt)],
 )

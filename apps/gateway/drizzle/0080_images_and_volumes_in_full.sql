@@ -1,0 +1,1 @@
+ALTER TABLE "snapshot_schedule" ADD COLUMN "fault_told_at" timestamp (3) with time zone;

@@ -7,6 +7,7 @@ export const IMAGE_ACTIONS = [
   'cancel_publishing',
   'make_private',
   'edit',
+  'new_version',
   'cancel_build',
   'build_again',
   'delete',
@@ -22,6 +23,8 @@ const ALLOWED: Readonly<Record<ImageAction, readonly ImageStatus[]>> = {
   make_private: ['community', 'review', 'refused'],
   // What is said of it can be put right before it is there, and after it has failed.
   edit: ['building', ...KEPT, 'failed'],
+  // Of what the community has.
+  new_version: ['review', 'community', 'refused'],
   cancel_build: ['building'],
   build_again: ['failed'],
   delete: ['building', ...KEPT, 'failed'],

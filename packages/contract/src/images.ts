@@ -132,6 +132,8 @@ export const imageKeeping = z.object({
   review_by: timestamp.nullable(),
   /** The community's copy of it; null without one. It stays when this image is deleted. */
   community_image_id: z.string().nullable(),
+  /** The community's image whose next version it becomes where it is published; null: it is an image of its own. */
+  version_of: z.string().nullable(),
   /** Instances of the customer that were made from it and are not gone. */
   instances: z.number().int(),
   currency: z.string(),

@@ -128,6 +128,11 @@ export const createImageBody = z.object(
     git: gitSource.nullable().default(null),
     /** Which of the account's credentials is shown to its registry, of a reference or of what a Dockerfile begins with; null: none. */
     registry_credential_id: z.uuid(by('not_allowed')).nullable().default(null),
+    /**
+     * The community's id of an image that the customer has published: sent to the community, this one becomes its next
+     * version, and the one before stays there until then. Null: it is an image of its own.
+     */
+    version_of: ownImageId.nullable().default(null),
     /** As the instance's is; otherwise `POD`. */
     kind: z.enum(['POD', 'VM'], by('not_allowed')).default('POD'),
     ...details,

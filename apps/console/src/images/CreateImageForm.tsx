@@ -2,6 +2,7 @@ import { type CustomImage, getImage } from '@berth/contract/images'
 import type { Instance } from '@berth/contract/instances'
 import { createImage } from '@berth/contract/own-images'
 import { allRegions } from '@berth/contract/regions'
+import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -15,6 +16,7 @@ import { portsToText } from '../ui/ports-text.ts'
 import { toast } from '../ui/toast.ts'
 import { useContractForm } from '../ui/use-contract-form.ts'
 import { DockerfileFields, type DockerfileSource } from './DockerfileFields.tsx'
+import classes from './ImageSheet.module.css'
 import { dropDraft, readDraft, useKeptDraft } from './image-draft.ts'
 import { createForms, NOTHING_SAID, saidOf } from './image-values.ts'
 import { KeepingPrice } from './KeepingPrice.tsx'
@@ -22,7 +24,7 @@ import { SaidFields } from './SaidFields.tsx'
 import { InstanceField, ReferenceFields } from './SourceFields.tsx'
 import type { SheetTask } from './sheet-task.ts'
 
-type CreateTask = Extract<SheetTask, { task: 'instance' | 'registry' | 'dockerfile' | 'again' }>
+type CreateTask = Extract<SheetTask, { task: 'instance' | 'registry' | 'dockerfile' | 'again' | 'version' }>
 
 interface CreateImageFormProps {
   about: CreateTask
@@ -30,38 +32,72 @@ interface CreateImageFormProps {
   onClose: () => void
 }
 
-/** Makes an image of an instance, of a registry's or of a Dockerfile; what failed is begun with what was said of it then. */
+/** What an image is made of. */
+const SOURCES = ['instance', 'registry', 'dockerfile'] as const
+type From = (typeof SOURCES)[number]
+
+/**
+ * Makes an image of an instance, of a registry's or of a Dockerfile; what failed, and the next version of what is published,
+ * begin with what was said of it then.
+ */
 export function CreateImageForm(props: CreateImageFormProps) {
   const { about } = props
-  return about.task === 'again' ? <Again {...props} image={about.image} /> : <Form {...props} readme="" />
+  if ('image' in about) return <Again {...props} about={about} />
+  return <Form {...props} from={about.task} readme="" />
 }
 
 /** Its README is not in the list. */
-function Again({ image, ...props }: CreateImageFormProps & { image: CustomImage }) {
-  const query = useQuery(queryOf(getImage, { params: { id: image.id } }))
+function Again({
+  about,
+  ...props
+}: CreateImageFormProps & { about: Extract<CreateTask, { image: CustomImage }> }) {
+  const { t } = useTranslation('image-form')
+  // The list goes on being read behind the sheet.
+  const [{ id, source, kind }] = useState(about.image)
+  const [from, setFrom] = useState<From>(sourceKindOf(source))
+  const query = useQuery(queryOf(getImage, { params: { id } }))
   return (
     <Answer query={query} data={query.data} rows={6}>
-      {({ readme }) => <Form {...props} readme={readme} />}
+      {({ readme }) => (
+        <>
+          {about.task === 'version' && <p className={classes.note}>{t('version.note')}</p>}
+          {about.task === 'version' && kind === 'POD' && (
+            <SegmentedControl
+              fullWidth
+              aria-label={t('version.from')}
+              value={from}
+              onChange={chosen => setFrom(chosen as From)}
+              data={SOURCES.map(value => ({ value, label: t(`version.sources.${value}`) }))}
+            />
+          )}
+          <Form key={from} {...props} about={about} from={from} readme={readme} />
+        </>
+      )}
     </Answer>
   )
 }
 
-function Form({ about, readme, onMade, onClose }: CreateImageFormProps & { readme: string }) {
+function sourceKindOf({ image_reference, dockerfile, git }: CustomImage['source']): From {
+  if (image_reference !== null) return 'registry'
+  return dockerfile !== null || git !== null ? 'dockerfile' : 'instance'
+}
+
+function Form({
+  about,
+  from,
+  readme,
+  onMade,
+  onClose,
+}: CreateImageFormProps & { from: From; readme: string }) {
   const { t } = useTranslation(['image-form', 'common'])
   const toImages = useWayTo('/my-images')
   const create = useChange(createImage, {
     silent: true,
     whenGone: (_, { body }) => toast.good(t('create.gone', { name: body.name }), { link: toImages }),
   })
-  const draft = draftName(about)
-  const first = initialValues(about, readme)
+  const draft = draftName(about, from)
+  const first = initialValues(about, from, readme)
   const [isSending, setSending] = useState(false)
-  const from =
-    first.image_reference !== null
-      ? 'registry'
-      : first.dockerfile !== null || first.git !== null
-        ? 'dockerfile'
-        : 'instance'
   const isFree = from !== 'instance'
   const { form, ...state } = useContractForm({
     schema: createForms[from],
@@ -119,14 +155,19 @@ function Form({ about, readme, onMade, onClose }: CreateImageFormProps & { readm
 }
 
 /** Each customer's own, and one for each thing that an image is made of. */
-function draftName(about: CreateTask): string {
+function draftName(about: CreateTask, from: From): string {
   const what =
-    about.task === 'again' ? about.image.id : about.task === 'instance' ? about.instance?.instance_id : ''
+    'image' in about
+      ? [about.image.id, ...(about.task === 'version' ? [from] : [])].join('.')
+      : about.task === 'instance'
+        ? about.instance?.instance_id
+        : ''
   return [session().getState().user?.id, about.task, what].filter(Boolean).join('.')
 }
 
-function initialValues(about: CreateTask, readme: string) {
+function initialValues(about: CreateTask, from: From, readme: string) {
   const none = {
+    version_of: null as string | null,
     instance_id: null as string | null,
     image_reference: null as string | null,
     dockerfile: null as DockerfileSource['dockerfile'],
@@ -137,9 +178,20 @@ function initialValues(about: CreateTask, readme: string) {
   if (about.task === 'registry') return { ...none, ...NOTHING_SAID, image_reference: '' as string | null }
   if (about.task === 'dockerfile') return { ...none, ...NOTHING_SAID, dockerfile: '' as string | null }
   if (about.task === 'again') {
-    const { source, kind } = about.image
+    const { source, kind, version_of } = about.image
     const { instance_id, image_reference, dockerfile, git } = source
-    return { ...none, ...saidOf(about.image, readme), instance_id, image_reference, dockerfile, git, kind }
+    const of = { instance_id, image_reference, dockerfile, git, kind, version_of }
+    return { ...none, ...saidOf(about.image, readme), ...of }
+  }
+  if (about.task === 'version') {
+    const { source, kind, community_image_id: version_of } = about.image
+    const { dockerfile, git } = source
+    return {
+      ...{ ...none, ...saidOf(about.image, readme), kind, version_of },
+      // Its instance may be another one by now; what it was pulled or built of is likely the same.
+      ...(from === 'registry' && { image_reference: source.image_reference ?? '' }),
+      ...(from === 'dockerfile' && { dockerfile: git === null ? (dockerfile ?? '') : null, git }),
+    }
   }
   const { instance } = about
   if (!instance) return { ...none, ...NOTHING_SAID }

@@ -41,6 +41,7 @@ export function ImageSheet({ about, opened, onClose }: ImageSheetProps) {
   function titleOf(): string {
     if (made) return made.name
     if (about.task === 'edit') return t('edit.title', { name: about.image.name })
+    if (about.task === 'version') return t('version.title', { name: about.image.name })
     if (about.task === 'progress') return about.image.name
     if (about.task === 'instance' && about.instance)
       return t('create.title_of', { name: about.instance.name })

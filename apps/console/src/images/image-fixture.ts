@@ -79,6 +79,7 @@ export function madeOwnImage(part: Partial<CustomImage> = {}): CustomImage {
     },
     review_by: null,
     community_image_id: null,
+    version_of: null,
     instances: 0,
     currency: 'USD',
     micro_per_gb_day: '1700',

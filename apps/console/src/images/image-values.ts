@@ -37,6 +37,7 @@ const source = {
   dockerfile: shape.dockerfile.unwrap(),
   git: shape.git.unwrap(),
   registry_credential_id: shape.registry_credential_id.unwrap(),
+  version_of: shape.version_of.unwrap(),
   kind: shape.kind.unwrap(),
 }
 

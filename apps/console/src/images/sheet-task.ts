@@ -9,5 +9,7 @@ export type SheetTask =
   | { task: 'dockerfile' }
   /** What could not be built is tried again, with what was said of it. */
   | { task: 'again'; image: CustomImage }
+  /** New bytes of what the community has. */
+  | { task: 'version'; image: CustomImage }
   | { task: 'edit'; image: CustomImage }
   | { task: 'progress'; image: CustomImage }

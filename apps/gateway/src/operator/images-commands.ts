@@ -230,6 +230,7 @@ function wireOf(image: Reviewed) {
     seen: image.seen,
     image_reference: image.sourceReference,
     community_image_id: image.communityId,
+    version_of: image.versionOf,
     review_since: image.reviewSince?.toISOString() ?? null,
     review_by: image.reviewBy?.toISOString() ?? null,
     readme: image.readme,
@@ -244,6 +245,7 @@ function queueColumns(now: Date): Column<Reviewed>[] {
     { title: 'NAME', of: image => image.name },
     { title: 'BY', of: image => image.author ?? GONE },
     { title: 'VERSION', of: image => String(image.number), right: true },
+    { title: 'OF', of: image => image.versionOf ?? image.communityId ?? '' },
     { title: 'SENT', of: ({ reviewSince }) => (reviewSince ? day(reviewSince) : '') },
     {
       title: 'ANSWER BY',

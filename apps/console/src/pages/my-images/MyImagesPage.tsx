@@ -39,8 +39,9 @@ const DIALOGS = {
 type DialogAction = keyof typeof DIALOGS
 
 /** What the sheet is opened for. */
-const SHEETS: Partial<Record<OwnAction, 'edit' | 'again' | 'progress'>> = {
+const SHEETS: Partial<Record<OwnAction, 'edit' | 'again' | 'version' | 'progress'>> = {
   edit: 'edit',
+  new_version: 'version',
   build_again: 'again',
   progress: 'progress',
 }

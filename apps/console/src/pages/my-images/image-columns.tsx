@@ -10,6 +10,7 @@ import {
   IconRocket,
   IconTrash,
   IconUpload,
+  IconVersions,
   IconX,
 } from '@tabler/icons-react'
 import { useMemo } from 'react'
@@ -64,6 +65,7 @@ const ICONS: Record<OwnAction, Icon> = {
   cancel_publishing: IconBan,
   make_private: IconLock,
   edit: IconPencil,
+  new_version: IconVersions,
   build_again: IconRefresh,
   cancel_build: IconX,
   delete: IconTrash,
@@ -205,7 +207,8 @@ export function useImageColumns(
         })
       }
       if (reason) return reasonText(reason)
-      return status === 'private' ? t('own.under.private') : ''
+      if (status !== 'private') return ''
+      return t(image.version_of === null ? 'own.under.private' : 'own.under.next_version')
     }
 
     function underBuilding({

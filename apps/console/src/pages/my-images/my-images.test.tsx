@@ -293,4 +293,27 @@ describe('the sheet in which an image is made', () => {
     await waitFor(() => expect(of(publishImage)).toHaveLength(1))
     expect(of(editImage)).toHaveLength(1)
   })
+
+  test('[R4.8] a new version of what is published is made of another thing, and says that the old one stays', async () => {
+    const { of } = await open(EVERY, { [createImage.operation]: () => EVERY[0] })
+    await choose('whisper', 'New version')
+    expect(await screen.findByText(/The community’s version stays and can be deployed/)).toBeTruthy()
+    await userEvent.click(screen.getByRole('radio', { name: 'A registry' }))
+    type('Image of a registry', 'ghcr.io/acme/whisper:4')
+    await userEvent.click(screen.getByRole('button', { name: 'Build image' }))
+    await waitFor(() => expect(of(createImage)).toHaveLength(1))
+    expect(of(createImage)[0]?.body).toMatchObject({
+      version_of: EVERY[3]?.community_image_id,
+      image_reference: 'ghcr.io/acme/whisper:4',
+      instance_id: null,
+      name: 'whisper',
+      readme: '# What it is',
+    })
+  })
+
+  test('[R4.8] a new version is of what the community has', async () => {
+    await open()
+    const items = await menuOf('vllm-awq')
+    expect(items.some(({ textContent }) => textContent?.startsWith('New version'))).toBe(false)
+  })
 })

@@ -21,6 +21,7 @@ export const OWN_ACTIONS = [
   'cancel_publishing',
   'make_private',
   'edit',
+  'new_version',
   'build_again',
   'cancel_build',
   'delete',
@@ -36,6 +37,7 @@ export const CALLS_BEHIND: Record<OwnAction, Call> = {
   cancel_publishing: cancelPublishing,
   make_private: makeImagePrivate,
   edit: editImage,
+  new_version: createImage,
   build_again: createImage,
   cancel_build: cancelImageBuild,
   delete: deleteImage,
@@ -45,6 +47,7 @@ export const CALLS_BEHIND: Record<OwnAction, Call> = {
 const ONLY_IN: Partial<Record<OwnAction, (image: OwnSubject) => boolean>> = {
   progress: ({ status }) => status === 'building',
   cancel_build: ({ status }) => status === 'building',
+  new_version: ({ community_image_id }) => community_image_id !== null,
   build_again: ({ status }) => status === 'failed',
   cancel_publishing: ({ status }) => status === 'review',
   // Taking back what is in review comes first; this takes off what the community has besides.

@@ -148,6 +148,7 @@ export function createGallery(deps: GalleryDeps) {
       version: row.number,
       reviewBy: reviewBy(row),
       communityImageId: row.communityId,
+      versionOf: row.versionOf,
       instances: instances.get(row.id) ?? 0,
       currency,
       microPerDay: isBilled(row.status) ? BigInt(gbOf(row)) * row.microPerGbDay : 0n,

@@ -74,7 +74,15 @@ export interface ImageChange {
   patch?: Partial<
     Pick<
       OwnImageRow,
-      'digest' | 'parts' | 'sizeBytes' | 'number' | 'communityId' | 'reviewSince' | 'progress' | 'deletedAt'
+      | 'digest'
+      | 'parts'
+      | 'sizeBytes'
+      | 'number'
+      | 'communityId'
+      | 'versionOf'
+      | 'reviewSince'
+      | 'progress'
+      | 'deletedAt'
     >
   >
 }

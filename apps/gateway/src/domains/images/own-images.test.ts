@@ -473,6 +473,92 @@ describe('[R4.8] private, review, community', () => {
     await sound()
   })
 
+  test('[R6.5] new bytes of what is published are reviewed while the old version is deployed; approved they take its place, with its stars and its address', async () => {
+    const { review } = gateway.gateway.images
+    const customer = await someone()
+    const other = await someone()
+    const first = await kept(customer)
+    await gateway.data(publishImage, { params: { id: first.id } }, customer)
+    const copy = (await approve(first.id)).communityId ?? ''
+    await gateway.data(starImage, { params: { id: copy } }, other)
+    const digestOf = async (id: string) => {
+      const [row] = await gateway.database.db.select().from(communityImage).where(eq(communityImage.id, id))
+      return row?.digest
+    }
+    const old = await digestOf(copy)
+    // Neither of somebody else's, nor of what is not published, nor of another kind.
+    const theirs = await running(other)
+    const asked = { instance_id: theirs, version_of: copy }
+    expect(refusal(await ask(other, asked))).toBe('version_of not_allowed')
+    const { instance } = first
+    expect(refusal(await ask(customer, { instance_id: instance, version_of: first.id }))).toBe(
+      'version_of not_allowed',
+    )
+    const body = { instance_id: await running(customer), version_of: copy, version_info: 'torch 3' }
+    const next = await make(customer, body)
+    expect(next).toMatchObject({ status: 'building', version_of: copy, community_image_id: null })
+    await untilImage(customer, next.id, 'private')
+    expect(await gateway.data(publishImage, { params: { id: next.id } }, customer)).toMatchObject({
+      status: 'review',
+      version: 2,
+    })
+    expect((await review.queue()).find(({ id }) => id === next.id)).toMatchObject({
+      versionOf: copy,
+      number: 2,
+    })
+    expect(await digestOf(copy)).toBe(old)
+    await running(other, { image_id: copy })
+    expect(await of(customer, first.id)).toMatchObject({ status: 'community' })
+    // What is said of the old one goes on being edited; whichever is approved first, the numbers go on.
+    await gateway.data(editImage, { body: { id: first.id, ...imageDetails, name: 'Harbour 1.1' } }, customer)
+    await approve(first.id)
+    await approve(next.id)
+    expect(await of(customer, next.id)).toMatchObject({
+      status: 'community',
+      community_image_id: copy,
+      version_of: null,
+      version: 3,
+    })
+    expect(await of(customer, first.id)).toMatchObject({ status: 'private', community_image_id: null })
+    expect(await gateway.data(getImage, { params: { id: copy } })).toMatchObject({
+      stars: 1,
+      deploys: 1,
+      versions: [{ number: 3, version_info: 'torch 3' }, { number: 2 }, { number: 1 }],
+    })
+    expect(await digestOf(copy)).not.toBe(old)
+    // The old bytes go with the last that wants them, and what the community has stays.
+    expect((await store.sizes()).images.has(old ?? '')).toBe(true)
+    await gateway.data(deleteImage, { params: { id: first.id } }, customer)
+    await untilImage(customer, first.id, null)
+    await vi.waitUntil(async () => !(await store.sizes()).images.has(old ?? ''), WAIT)
+    await running(other, { image_id: copy })
+    await sound()
+  })
+
+  test('[R6.5] a new version of what was deleted by its customer, or taken off meanwhile', async () => {
+    const customer = await someone()
+    const first = await kept(customer)
+    await gateway.data(publishImage, { params: { id: first.id } }, customer)
+    const copy = (await approve(first.id)).communityId ?? ''
+    const { id } = await make(customer, { instance_id: await running(customer), version_of: copy })
+    await untilImage(customer, id, 'private')
+    const second = await make(customer, { instance_id: await running(customer), version_of: copy })
+    await untilImage(customer, second.id, 'private')
+    const old = (await gateway.gateway.images.review.show(first.id)).digest ?? ''
+    await gateway.data(deleteImage, { params: { id: first.id } }, customer)
+    await untilImage(customer, first.id, null)
+    await gateway.data(publishImage, { params: { id } }, customer)
+    await approve(id)
+    expect((await gateway.data(getImage, { params: { id: copy } }, customer)).custom_image_id).toBe(id)
+    await vi.waitUntil(async () => !(await store.sizes()).images.has(old), WAIT)
+    // Off the community: what is sent then is an image of its own.
+    await gateway.data(makeImagePrivate, { params: { id } }, customer)
+    await gateway.data(publishImage, { params: { id: second.id } }, customer)
+    expect(await approve(second.id)).toMatchObject({ number: 1, versionOf: null })
+    expect((await of(customer, second.id))?.community_image_id).not.toBe(copy)
+    await sound()
+  })
+
   test('it is taken back, refused with a reason, sent again, and made private, which takes it off', async () => {
     const { review } = gateway.gateway.images
     const customer = await someone()

@@ -136,12 +136,14 @@ export function createOwnImages(deps: OwnImagesDeps) {
     const { userId, id, body, at } = input
     await requireRoom(tx, userId)
     await deps.requireCover(tx, userId, body.cover)
+    await requirePublished(tx, userId, body)
     const driver = deps.fleet.known(source.engineId)?.driver ?? ''
     await tx.insert(ownImage).values({
       id,
       userId,
       ...saidOf(body),
       kind: body.kind,
+      versionOf: body.version_of,
       driver,
       builtId: id,
       sizeBytes: 0,
@@ -330,7 +332,9 @@ export function createOwnImages(deps: OwnImagesDeps) {
     const [before] = await tx
       .select({ number: communityImage.number })
       .from(communityImage)
-      .where(eq(communityImage.originId, row.id))
+      .where(
+        row.versionOf === null ? eq(communityImage.originId, row.id) : isPublished(row.userId, row.versionOf),
+      )
     const number = (before?.number ?? 0) + 1
     return change(tx, row, { status: 'review', at, news: 'in_review', patch: { reviewSince: at, number } })
   }
@@ -414,6 +418,31 @@ async function copyOf(tx: Transaction, { id }: OwnImageRow): Promise<CommunityRo
     .from(communityImage)
     .where(and(eq(communityImage.originId, id), isNull(communityImage.withdrawnAt)))
   return row
+}
+
+/** What a customer has published, by the community's id of it. */
+export const isPublished = (userId: string, communityId: string) =>
+  and(
+    eq(communityImage.id, communityId),
+    eq(communityImage.authorId, userId),
+    isNull(communityImage.withdrawnAt),
+  )
+
+/**
+ * Makes sure that a new version is one of something that its customer has published, and of the same kind.
+ * @throws ApiError `validation_failed`.
+ */
+async function requirePublished(
+  tx: Transaction,
+  userId: string,
+  body: Pick<CreateImageBody, 'version_of' | 'kind'>,
+): Promise<void> {
+  if (body.version_of === null) return
+  const [published] = await tx
+    .select({ kind: communityImage.kind })
+    .from(communityImage)
+    .where(isPublished(userId, body.version_of))
+  if (published?.kind !== body.kind) throw fault('version_of', 'not_allowed')
 }
 
 /** @throws ApiError `dockerfile_invalid` where it cannot be followed, with the line. */

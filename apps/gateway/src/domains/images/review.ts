@@ -8,6 +8,7 @@ import type { Billing } from '../billing/billing.ts'
 import { imageNews } from './events.ts'
 import type { CommunityRow } from './gallery.ts'
 import { changeImage, type ImageChangeDeps, type OwnImageRow, reviewBy } from './image-states.ts'
+import { isPublished } from './own-images.ts'
 import { communityImage, communityImageVersion, ownImage } from './tables.ts'
 
 /** Images that the queue shows. */
@@ -53,6 +54,7 @@ export type Reviewed = Pick<
   | 'digest'
   | 'sourceReference'
   | 'communityId'
+  | 'versionOf'
 > & {
   author: string | null
   reviewSince: Date | null
@@ -77,6 +79,7 @@ export function createReview(deps: ReviewDeps) {
       if (!fresh) throw new ApiError('not_found')
       return run(tx, fresh, clock.now())
     })
+    deps.wake()
     return reviewed(row, author)
   }
 
@@ -126,12 +129,16 @@ export function createReview(deps: ReviewDeps) {
       return withLocks(id, async (tx, row, at) => {
         if (row.status !== 'review') throw new ApiError('image_state', { values: { status: row.status } })
         if (reviewed(row, author).seen !== seen) throw new ApiError('image_changed')
-        const communityId = await publish(tx, row, { author, at, newId: ids.imageId() })
+        const earlier = row.versionOf === null ? null : await lockVersion(tx, row, row.versionOf)
+        // Of two that were sent as the same version, the later one is the next.
+        const number = Math.max(row.number, (earlier?.number ?? 0) + 1)
+        if (earlier) await replace(tx, earlier, row, at)
+        const communityId = await publish(tx, { ...row, number }, { author, at, newId: ids.imageId() })
         return changeImage(tx, deps, row, {
           status: 'community',
           at,
           news: 'published',
-          patch: { communityId, reviewSince: null },
+          patch: { communityId, number, versionOf: null, reviewSince: null },
         })
       })
     },
@@ -192,6 +199,37 @@ export function createReview(deps: ReviewDeps) {
       deps.wake()
       return { id: copy.id, name: copy.name }
     },
+  }
+
+  /** What the community has of the image that this one is a version of; null where it has none any more. */
+  async function lockVersion(
+    tx: Transaction,
+    { userId }: OwnImageRow,
+    versionOf: string,
+  ): Promise<CommunityRow | null> {
+    const [copy] = await tx.select().from(communityImage).where(isPublished(userId, versionOf)).for('update')
+    return copy ?? null
+  }
+
+  /**
+   * Has the community's image belong to its next version: whoever stars, deploys or links to it goes on with the same. What
+   * it was made of before is its customer's own again, and bytes that nobody else wants go.
+   */
+  async function replace(tx: Transaction, copy: CommunityRow, next: OwnImageRow, at: Date): Promise<void> {
+    const { place: _, ...before } = copy
+    await tx.update(communityImage).set({ originId: next.id }).where(eq(communityImage.id, copy.id))
+    if (copy.digest !== next.digest) {
+      // A row of its own names the bytes until they are gone, as of one that was taken off.
+      const id = ids.imageId()
+      await tx.insert(communityImage).values({ ...before, id, originId: id, cover: null, withdrawnAt: at })
+    }
+    const [origin] = await tx.select().from(ownImage).where(isThere(copy.originId)).for('update')
+    if (!origin || !['community', 'review', 'refused'].includes(origin.status)) return
+    await changeImage(tx, deps, origin, {
+      status: 'private',
+      at,
+      patch: { communityId: null, reviewSince: null },
+    })
   }
 
   /** @returns The id that the community has it by. */

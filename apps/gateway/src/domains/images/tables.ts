@@ -92,6 +92,8 @@ export const ownImage = pgTable(
     /** How often it was sent to the community, and what the community has of it; null: nothing. */
     number: integer('number').notNull().default(1),
     communityId: text('community_id'),
+    /** What of the community's it is to be the next version of, until it is; null: it is an image of its own. */
+    versionOf: text('version_of'),
     reviewSince: moment('review_since'),
     /** As quoted when it was made. */
     microPerGbDay: amount('micro_per_gb_day').notNull(),

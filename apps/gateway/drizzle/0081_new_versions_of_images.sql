@@ -1,0 +1,1 @@
+ALTER TABLE "own_image" ADD COLUMN "version_of" text;

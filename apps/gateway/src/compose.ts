@@ -140,7 +140,9 @@ export interface GatewayParts {
   serviceHost: string
   /** Where direct TCP ports listen; a host that is null is an address that this computer has besides the console's. */
   direct: Config['direct']
-  /** Where the SSH server listens, on `host`; 0: any port that is free; null or left out: no SSH. */
+  /** Interface of the SSH server; left out: `host`. */
+  sshHost?: string
+  /** Where the SSH server listens; 0: any port that is free; null or left out: no SSH. */
   sshPort?: number | null
   /** `host:port` that customers reach it by; null or left out: the console's host and that port. */
   sshAddress?: string | null
@@ -438,6 +440,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     identity,
     host: parts.host,
     publicUrl: parts.publicUrl,
+    trustedProxies: parts.trustedProxies,
     serviceHost: parts.serviceHost,
     uploadGbMax: parts.uploadGbMax,
     direct,
@@ -657,7 +660,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     const { ssh: server } = reach
     if (!server || sshPort === null) return
     ssh = await listenBeside(sshPort, {
-      listen: port => server.listen(parts.host, port),
+      listen: port => server.listen(parts.sshHost ?? parts.host, port),
       address: server.address,
       lacking: 'the SSH server cannot listen: nobody reaches instances by SSH here',
     })

@@ -173,7 +173,7 @@ async function greet({ gateway, config, address, managementAddress }: Greeting):
         : 'Mails      reach nobody until SMTP_URL is set; the newest are kept in the database',
     )
   }
-  lines.push(...aboutSsh(gateway.ssh, config.host))
+  lines.push(...aboutSsh(gateway.ssh, config.sshHost))
   lines.push(...aboutS3(gateway.s3, config))
   lines.push(...aboutPayments(gateway.paymentsShown))
   if (config.casdoor !== null) lines.push(`Accounts   are kept by Casdoor at ${config.casdoor.url}`)

@@ -122,6 +122,7 @@ export async function startConnectFixture(
     host: '127.0.0.1',
     internalHost: '127.0.0.1',
     publicUrl: null,
+    trustedProxies: [PROXY_ADDRESS],
     serviceHost: 'localhost',
     uploadGbMax: 1,
     direct: parts.direct ?? { host: await findDirectHost(null), name: null, ports: null },
@@ -357,7 +358,12 @@ export async function openTerminal(origin: string, ticket: string, options: Term
   }
 }
 
+/** Of the proxy in front, which is believed. */
+export const PROXY_ADDRESS = '127.0.0.9'
+
 interface ServiceRequest {
+  /** Where it comes from; left out: 127.0.0.1. */
+  localAddress?: string
   method?: string
   path?: string
   headers?: Record<string, string>
@@ -371,6 +377,7 @@ async function requestService(port: number, host: string, options: ServiceReques
     port,
     method: options.method ?? 'GET',
     path: options.path ?? '/',
+    ...(options.localAddress !== undefined && { localAddress: options.localAddress }),
     headers: { ...options.headers, host: `${host}:${port}` },
     agent: false,
   })

@@ -89,6 +89,8 @@ export interface ReachDeps {
   host: string
   internalHost: string
   publicUrl: string | null
+  /** What stands in front of the gateway, and is believed about who asks. */
+  trustedProxies: readonly string[]
   serviceHost: string
   /** Gigabytes of one file that is uploaded to an instance. */
   uploadGbMax: number

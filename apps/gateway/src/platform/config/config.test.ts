@@ -1,6 +1,8 @@
-import { resolve } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { ConfigError, readConfig } from './config.ts'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { ConfigError, readConfig, withFiles } from './config.ts'
 
 const root = resolve(import.meta.dirname, '../../../../..')
 
@@ -196,6 +198,36 @@ test('a name that is no setting is told, because it may be a misspelt one', () =
   expect(readConfig({ BERTH_PROT: '1', PATH: '/bin' }).warnings).toEqual([
     'BERTH_PROT is not a setting and is ignored. docs/operating.md lists them all.',
   ])
+})
+
+describe('secrets in files', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-config-'))
+  const file = join(folder, 'database')
+  writeFileSync(file, '\n postgresql://me:hunter2@db/berth \n')
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  test('are taken from there, and are no settings of their own', () => {
+    const config = readConfig(withFiles({ DATABASE_URL_FILE: file, BERTH_PORT: '81' }))
+    expect(config).toMatchObject({ databaseUrl: 'postgresql://me:hunter2@db/berth', port: 81, warnings: [] })
+  })
+
+  test('that cannot be read, or are given in both ways, are named; what is no secret is in no file', () => {
+    const missing = () => withFiles({ DATABASE_URL_FILE: join(folder, 'none') })
+    expect(missing).toThrow(
+      /DATABASE_URL_FILE takes a file that the gateway can read; of .*none it got ENOENT/,
+    )
+    const twice = { SMTP_URL: 'smtp://a', SMTP_URL_FILE: file }
+    expect(() => withFiles(twice)).toThrow('SMTP_URL and SMTP_URL_FILE are given')
+    expect(readConfig(withFiles({ BERTH_PORT_FILE: file })).warnings).toEqual([
+      'BERTH_PORT_FILE is not a setting and is ignored. docs/operating.md lists them all.',
+    ])
+  })
+
+  test('that hold something else are named by their setting, without what they hold', () => {
+    const wrong = () => readConfig(withFiles({ BERTH_MASTER_KEY_FILE: file }))
+    expect(wrong).toThrow('BERTH_MASTER_KEY takes 32 bytes')
+    expect(wrong).not.toThrow('hunter2')
+  })
 })
 
 describe('services to sign in through', () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type * as z from 'zod'
 import { isAnyAddress, isLoopback } from '../http/hosts.ts'
@@ -24,6 +25,8 @@ export interface Config {
     readonly name: string | null
     readonly ports: { readonly first: number; readonly last: number } | null
   }
+  /** Interface of the SSH server. */
+  readonly sshHost: string
   /** Null where no SSH is offered. */
   readonly sshPort: number | null
   /** `host:port` that customers reach it by; null: the console's host and that port. */
@@ -124,9 +127,13 @@ export class ConfigError extends Error {
   }
 }
 
-/** Folder of the project, from which relative paths count. */
 /** Nobody has it: without a mail server what is sent there is kept for this computer's mailbox. */
 const KEPT_OPERATOR_MAIL = 'operator@localhost'
+/** Ends the name of a setting whose value is in a file. */
+const IN_FILE = '_FILE'
+/** Longer than any value: a setting that names the wrong file does not fill the memory or an error. */
+const FILE_CHARS_MAX = 100_000
+/** Folder of the project, from which relative paths count. */
 const PROJECT_DIR = resolve(import.meta.dirname, '../../../../..')
 
 /**
@@ -155,6 +162,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       name: values.BERTH_DIRECT_NAME,
       ports: values.BERTH_DIRECT_PORTS,
     },
+    sshHost: values.BERTH_SSH_HOST ?? values.BERTH_HOST,
     sshPort: values.BERTH_SSH_PORT || null,
     sshAddress: values.BERTH_SSH_ADDRESS,
     s3Port: values.BERTH_S3_PORT || null,
@@ -205,7 +213,35 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 
 /** Reads all settings from this process's environment: the one place that looks there. */
 export function loadConfig(): Config {
-  return readConfig(process.env)
+  return readConfig(withFiles(process.env))
+}
+
+/**
+ * Takes secrets from files, so that none is among the settings that a process shows of itself: `NAME_FILE` says where the
+ * value of the setting `NAME` is. Lines and blanks around it do not count.
+ * @returns The same settings with those values in place of the names of files.
+ * @throws ConfigError for a file that cannot be read, and for a setting that is given both ways.
+ */
+export function withFiles(
+  environment: Readonly<Record<string, string | undefined>>,
+): Record<string, string | undefined> {
+  const settings = { ...environment }
+  const mistakes: string[] = []
+  for (const [name, { secret }] of Object.entries(SETTINGS)) {
+    const file = environment[name + IN_FILE]?.trim()
+    if (!secret || !file) continue
+    delete settings[name + IN_FILE]
+    if (environment[name]?.trim())
+      mistakes.push(`${name} and ${name}${IN_FILE} are given: one of them is enough.`)
+    try {
+      settings[name] = readFileSync(resolve(PROJECT_DIR, file), 'utf8').slice(0, FILE_CHARS_MAX)
+    } catch (error) {
+      const why = (error as NodeJS.ErrnoException).code ?? String(error)
+      mistakes.push(`${name}${IN_FILE} takes a file that the gateway can read; of ${file} it got ${why}.`)
+    }
+  }
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  return settings
 }
 
 /** The environment as it is, for variables whose names the operator chooses in the catalogue: keys of model servers. */

@@ -9,7 +9,8 @@ export function envExample(): string {
     [...wrap(about), ...wrap(`Takes ${takes}.`), `#${name}=${value}`].join('\n'),
   )
   const head = wrap(
-    'Settings of the gateway. Copy this file to .env and take the # away from the lines that you change. ' +
+    'Settings of the gateway. Copy this file to .env and take the # away from the lines that you change. A secret may be ' +
+      'in a file: NAME_FILE says where the value of NAME is. ' +
       'Made from apps/gateway/src/platform/config/settings.ts.',
   )
   return `${head.join('\n')}\n\n${parts.join('\n\n')}\n`
@@ -18,8 +19,8 @@ export function envExample(): string {
 /** The table of settings in the operating guide, in Markdown. */
 export function settingsTable(): string {
   const rows = Object.entries(SETTINGS).map(
-    ([name, { about, takes, default: value }]) =>
-      `| \`${name}\` | ${value === '' ? 'empty' : `\`${value}\``} | ${about} Takes ${takes}. |`,
+    ([name, { about, takes, default: value, secret }]) =>
+      `| \`${name}\`${secret ? ' (or `_FILE`)' : ''} | ${value === '' ? 'empty' : `\`${value}\``} | ${about} Takes ${takes}. |`,
   )
   return ['| Setting | Default | What it does |', '|---|---|---|', ...rows, ''].join('\n')
 }

@@ -167,11 +167,18 @@ export const SETTINGS = {
       'What customers are told in place of `BERTH_DIRECT_HOST`, where they reach that by a name or through another ' +
       'address. No name that the console has, for the reason there.',
   }),
+  BERTH_SSH_HOST: setting(optional(z.string().regex(INTERFACE)), {
+    default: '',
+    takes: 'the address of a network interface, such as 127.0.0.1 or 0.0.0.0',
+    about:
+      'Interface of the SSH server, where a proxy on this computer stands before the console alone: SSH does not pass ' +
+      'through it. Empty: that of `BERTH_HOST`.',
+  }),
   BERTH_SSH_PORT: setting(wholeNumber(0, 65_535), {
     default: '2222',
     takes: 'a port, 1 to 65535, or 0 for no SSH',
     about:
-      'Port of the SSH server, on the interface of `BERTH_HOST`: `ssh <instance>@<host> -p 2222` leads into any instance ' +
+      'Port of the SSH server: `ssh <instance>@<host> -p 2222` leads into any instance ' +
       'of whoever holds a key that is stored in the console. A port that is taken is said at the start, and the rest of ' +
       'the gateway runs. 0: customers are told that there is no SSH.',
   }),

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
-import ipaddr from 'ipaddr.js'
 import type { Clock } from '../clock.ts'
 import { countedAddress } from './counted-address.ts'
+import { createProxies, type Proxies } from './proxies.ts'
 
 /** Connections that have not said yet what they want, and how many of them there may be. */
 export interface WaitingSockets {
@@ -32,7 +32,7 @@ export function createWaitingSockets(options: {
   clock: Clock
   trustedProxies: readonly string[]
 }): WaitingSockets {
-  const proxies = options.trustedProxies.map(networkOf)
+  const proxies = createProxies(options.trustedProxies)
   /** In the order in which they came, as are those of each address. */
   const all = new Map<Socket, Waiting>()
   const byAddress = new Map<string, Set<Socket>>()
@@ -82,20 +82,7 @@ export function createWaitingSockets(options: {
   }
 }
 
-type Network = ReturnType<typeof ipaddr.parseCIDR>
-
-function networkOf(text: string): Network {
-  if (text.includes('/')) return ipaddr.parseCIDR(text)
-  const address = ipaddr.process(text)
-  return [address, address.kind() === 'ipv4' ? 32 : 128]
-}
-
 /** Empty for proxies and for connections that are over already: neither is anybody's own. */
-function addressOf({ remoteAddress }: Socket, proxies: readonly Network[]): string {
-  if (remoteAddress === undefined) return ''
-  const address = ipaddr.process(remoteAddress)
-  const isProxy = proxies.some(
-    ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
-  )
-  return isProxy ? '' : countedAddress(remoteAddress)
+function addressOf({ remoteAddress }: Socket, proxies: Proxies): string {
+  return remoteAddress === undefined || proxies.has(remoteAddress) ? '' : countedAddress(remoteAddress)
 }

@@ -29,14 +29,17 @@ const HEADER_ENTRIES_MAX = 400
 
 /**
  * The headers with which a request goes on to the service, as a flat list of names and values.
- * @param scheme Under which the customer sees the service.
+ * @param sender The address of who asks. @param scheme Under which the customer sees the service.
  */
-export function requestHeaders(request: IncomingMessage, scheme: 'http' | 'https'): string[] {
+export function requestHeaders(
+  request: IncomingMessage,
+  { sender, scheme }: { sender: string; scheme: 'http' | 'https' },
+): string[] {
   const dropped = new Set([...HOP_BY_HOP, ...FORWARDING, ...named(request.headers)])
   const headers = keep(request.rawHeaders, dropped)
   // Without a length the body came in chunks and must go on so, whatever the method is.
   if (request.headers['transfer-encoding'] !== undefined) headers.push('Transfer-Encoding', 'chunked')
-  headers.push('X-Forwarded-For', request.socket.remoteAddress ?? '')
+  headers.push('X-Forwarded-For', sender)
   headers.push('X-Forwarded-Host', request.headers.host ?? '')
   headers.push('X-Forwarded-Proto', scheme)
   return headers

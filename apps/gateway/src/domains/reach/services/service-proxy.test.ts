@@ -9,7 +9,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import { instanceUse } from '../../instances/tables.ts'
 import type { ReachedEngine } from '../machine-ways.ts'
-import { type ConnectFixture, eventually, startConnectFixture } from '../reach-fixture.ts'
+import { type ConnectFixture, eventually, PROXY_ADDRESS, startConnectFixture } from '../reach-fixture.ts'
 import { hostOnly } from './service-headers.ts'
 
 // Goal: a customer's HTTP services as a browser meets them. Method: the real server in front, servers of the test's
@@ -113,6 +113,19 @@ describe('[R2.23] [B1] an HTTP service', () => {
     })
     expect(request.headers['x-forwarded-for']).not.toContain('6.6.6.6')
     expect(request.headers).not.toHaveProperty('x-hop')
+  })
+
+  test('sees the address of who asks as a trusted proxy says it, and as nobody else does', async ctx => {
+    if (process.platform !== 'linux') return ctx.skip('elsewhere 127.0.0.1 is the one address of loopback')
+    const seen: unknown[] = []
+    answer = (request, response) => {
+      seen.push(request.headers['x-forwarded-for'])
+      response.end()
+    }
+    const headers = { 'X-Forwarded-For': '6.6.6.6, 203.0.113.7' }
+    await fixture.service(hosts(HTTP_PORT), { headers, localAddress: PROXY_ADDRESS })
+    await fixture.service(hosts(HTTP_PORT), { headers, localAddress: '127.0.0.8' })
+    expect(seen).toEqual(['203.0.113.7', '127.0.0.8'])
   })
 
   test.each(['POST', 'PUT', 'DELETE'])('%s with 20 MB there and back is passed on whole', async method => {

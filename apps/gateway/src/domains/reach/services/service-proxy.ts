@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import type { ServiceOrigin } from '../../../platform/http/front-door.ts'
+import { createProxies, type Proxies } from '../../../platform/http/proxies.ts'
 import { carry } from '../../../platform/streams/carry.ts'
 import { joinStreams } from '../../../platform/streams/join-streams.ts'
 import type { MachineWays } from '../machine-ways.ts'
@@ -26,6 +27,8 @@ export interface ServiceProxyDeps {
   serviceHost: string
   /** Under which customers see services: `https` where something in front of the gateway ends TLS. */
   scheme: 'http' | 'https'
+  /** What stands in front of the gateway, and is believed about who asks. */
+  trustedProxies: readonly string[]
   ways: Pick<MachineWays, 'connect'>
   instances: {
     findService(secret: string): Promise<{ instanceId: string; httpPorts: number[]; running: boolean } | null>
@@ -68,6 +71,7 @@ class Refusal extends Error {
 export function createServiceProxy(deps: ServiceProxyDeps): ServiceOrigin<ServiceTarget> {
   const limits = { ...SERVICE_LIMITS, ...deps.limits }
   const connect = createConnector(deps)
+  const seen = { scheme: deps.scheme, proxies: createProxies(deps.trustedProxies) }
 
   async function pass(target: ServiceTarget, request: IncomingMessage, response: ServerResponse) {
     // A caller that gives up must not leave a request behind in the machine.
@@ -77,7 +81,7 @@ export function createServiceProxy(deps: ServiceProxyDeps): ServiceOrigin<Servic
     gone.catch(() => undefined)
     const stream = await connect(target)
     if (response.destroyed) return void stream.destroy()
-    const upstream = requestUpstream(optionsOf(request, stream, deps.scheme))
+    const upstream = requestUpstream(optionsOf(request, stream, seen))
     response.once('close', () => upstream.destroy())
     // A service may answer before it has read everything; what still comes is read to nowhere.
     const stopUpload = carry(request, upstream)
@@ -96,7 +100,7 @@ export function createServiceProxy(deps: ServiceProxyDeps): ServiceOrigin<Servic
     const watch = watchForLeaving(socket)
     const stream = await connect(target)
     if (socket.destroyed) return void stream.destroy()
-    const options = optionsOf(request, stream, deps.scheme)
+    const options = optionsOf(request, stream, seen)
     options.headers = [
       ...(options.headers as string[]),
       'Connection',
@@ -184,11 +188,15 @@ function refusalFor(error: unknown): unknown {
   return error
 }
 
-function optionsOf(request: IncomingMessage, stream: Duplex, scheme: 'http' | 'https'): HttpOptions {
+function optionsOf(
+  request: IncomingMessage,
+  stream: Duplex,
+  { scheme, proxies }: { scheme: 'http' | 'https'; proxies: Proxies },
+): HttpOptions {
   return {
     method: request.method ?? 'GET',
     path: request.url ?? '/',
-    headers: requestHeaders(request, scheme),
+    headers: requestHeaders(request, { sender: proxies.senderOf(request), scheme }),
     // Host is among the headers already: the service sees the name that the customer typed.
     setHost: false,
     createConnection: () => stream as never,

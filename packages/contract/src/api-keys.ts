@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { BUDGET_PERIODS } from './budgets.ts'
 import { defineCall } from './call.ts'
-import { by, micro, timestamp } from './fields.ts'
+import { by, centsBetween, micro, timestamp } from './fields.ts'
 import {
   ACCOUNT_TOKENS_PER_MINUTE_MAX,
   API_KEY_CALLS_PER_MINUTE_MAX,
@@ -73,11 +73,7 @@ const models = z
   .max(API_KEY_MODELS_MAX, by('too_large'))
   .nullable()
 /** In cents. */
-const spendAmount = z
-  .number(by('invalid_amount'))
-  .int(by('invalid_amount'))
-  .min(1, by('invalid_amount'))
-  .max(BUDGET_CENTS_MAX, by('too_large'))
+const spendAmount = centsBetween(1, BUDGET_CENTS_MAX)
 const spendWanted = z.object(
   {
     amount: spendAmount,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { card } from './billing.ts'
 import { defineCall } from './call.ts'
-import { by, currency, timestamp } from './fields.ts'
+import { by, centsBetween, currency, timestamp } from './fields.ts'
 import {
   AUTO_TOPUP_CAP_CENTS_MAX,
   AUTO_TOPUP_THRESHOLD_CENTS_MAX,
@@ -9,24 +9,16 @@ import {
   TOPUP_CENTS_MIN,
 } from './limits.ts'
 
-/** Cents as a form has them. */
-const cents = (least: number, most: number) =>
-  z
-    .number(by('invalid_amount'))
-    .int(by('invalid_amount'))
-    .min(least, by('invalid_amount'))
-    .max(most, by('invalid_amount'))
-
 /** What a customer says of it: all of it each time, so that nothing is ever half saved. */
 export const autoTopupBody = z
   .object({
     enabled: z.boolean(by('wrong_type')),
     /** Below this it charges, in cents of what is available. */
-    threshold: cents(1, AUTO_TOPUP_THRESHOLD_CENTS_MAX),
+    threshold: centsBetween(1, AUTO_TOPUP_THRESHOLD_CENTS_MAX),
     /** What it charges each time. */
-    amount: cents(TOPUP_CENTS_MIN, TOPUP_CENTS_MAX),
+    amount: centsBetween(TOPUP_CENTS_MIN, TOPUP_CENTS_MAX),
     /** What it charges at most in one month, by UTC; never less than one charge. */
-    monthly_cap: cents(TOPUP_CENTS_MIN, AUTO_TOPUP_CAP_CENTS_MAX),
+    monthly_cap: centsBetween(TOPUP_CENTS_MIN, AUTO_TOPUP_CAP_CENTS_MAX),
     /** A saved method; null: whichever is the default. */
     payment_method_id: z.string(by('wrong_type')).max(80, by('too_long')).nullable(),
   })

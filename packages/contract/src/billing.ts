@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { CHARGE_CYCLES } from './charge-terms.ts'
-import { by, currency, micro, page, pageOf, timestamp } from './fields.ts'
+import { by, centsBetween, currency, micro, page, pageOf, timestamp } from './fields.ts'
 import { INSTANCE_EVENT_CODES } from './instance-codes.ts'
 import { INSTANCE_STATUSES } from './instance-states.ts'
 import { TOPUP_CENTS_MAX, TOPUP_CENTS_MIN } from './limits.ts'
@@ -95,11 +95,7 @@ const nextUrl = z.string().nullable()
 
 /** What the top-up dialog holds (R2.22, R5.8): one of `source` and `method_id` says what is charged. */
 export const topupBody = z.object({
-  amount: z
-    .number(by('invalid_amount'))
-    .int(by('invalid_amount'))
-    .min(TOPUP_CENTS_MIN, by('invalid_amount'))
-    .max(TOPUP_CENTS_MAX, by('invalid_amount')),
+  amount: centsBetween(TOPUP_CENTS_MIN, TOPUP_CENTS_MAX),
   currency,
   platform_name: z.string(by('required')).min(1, by('required')).max(50, by('too_long')),
   /**

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
-import { by, currency, micro, timestamp } from './fields.ts'
+import { by, centsBetween, currency, micro, timestamp } from './fields.ts'
 import { instanceId } from './instances.ts'
 import { BUDGET_CENTS_MAX } from './limits.ts'
 
@@ -41,11 +41,7 @@ z.globalRegistry.add(budget, { id: 'Budget' })
 export type Budget = z.infer<typeof budget>
 
 const period = z.enum(BUDGET_PERIODS, by('not_allowed'))
-const amount = z
-  .number(by('invalid_amount'))
-  .int(by('invalid_amount'))
-  .min(1, by('invalid_amount'))
-  .max(BUDGET_CENTS_MAX, by('too_large'))
+const amount = centsBetween(1, BUDGET_CENTS_MAX)
 const stops = z.boolean(by('wrong_type'))
 const id = z.object({ id: z.uuid(by('not_allowed')) })
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import type { Call, Proof, RateClass } from './call.ts'
 import { calls } from './calls.ts'
-import { FIELD_RULES } from './errors.ts'
+import { FIELD_RULES, ruleOfMessage } from './errors.ts'
 import { CALL_TIMEOUT_MS } from './limits.ts'
 
 /** The seed's calls that are offered, spelled as the seed spells them, with the parameters that it names. */
@@ -664,5 +664,7 @@ function keysOf(schema: z.ZodType | null): string[] {
 function rulesAt(schema: z.ZodType | null, key: string, value: unknown): string[] {
   const result = schema?.safeParse({ [key]: value })
   if (!result || result.success) return []
-  return result.error.issues.filter(issue => issue.path[0] === key).map(issue => issue.message)
+  return result.error.issues
+    .filter(issue => issue.path[0] === key)
+    .map(({ message }) => ruleOfMessage(message)?.rule ?? message)
 }

@@ -330,3 +330,42 @@ export const FIELD_RULES = [
   'cap_below_amount',
 ] as const
 export type FieldRule = (typeof FIELD_RULES)[number]
+
+/** A rule that a field breaks, with what its text says of it. */
+export interface RuleSaid {
+  rule: FieldRule
+  /** Fill the `{{…}}` of the rule's text. */
+  values: Readonly<Record<string, string>>
+}
+
+/** How schemas say which amounts are taken: from so many cents to so many. */
+const AMOUNT_MESSAGE = /^invalid_amount (\d+) (\d+)$/
+
+/**
+ * The message of a schema for an amount out of its limits, which `ruleOfMessage` reads.
+ * @param least In cents. @param most In cents.
+ */
+export const amountMessage = (least: number, most: number): string => `invalid_amount ${least} ${most}`
+
+/** What an amount's limits are called in the text of `invalid_amount`. @param least In cents. @param most In cents. */
+export function amountValues(least: number, most: number): { least: string; most: string } {
+  return { least: unitsOf(least), most: unitsOf(most) }
+}
+
+/**
+ * Reads which rule a message of a schema names.
+ * @returns Null where it is a message of the library's own.
+ */
+export function ruleOfMessage(message: string): RuleSaid | null {
+  const [, least, most] = AMOUNT_MESSAGE.exec(message) ?? []
+  if (least !== undefined) {
+    return { rule: 'invalid_amount', values: amountValues(Number(least), Number(most)) }
+  }
+  const rule = FIELD_RULES.find(known => known === message)
+  return rule ? { rule, values: {} } : null
+}
+
+/** Such as `10,000.00`: whoever is told knows the currency from the field, and all four languages write it so. */
+function unitsOf(cents: number): string {
+  return (cents / 100).toLocaleString('en-US', { minimumFractionDigits: 2 })
+}

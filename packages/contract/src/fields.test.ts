@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type * as z from 'zod'
 import { signupBody } from './account.ts'
 import { topupBody } from './billing.ts'
+import { ruleOfMessage } from './errors.ts'
 import {
   email,
   hasEmoji,
@@ -272,6 +273,14 @@ describe('top-up amount', () => {
     expect(new Set(rulesOf(topupBody, { ...form, amount }))).toEqual(new Set(['invalid_amount']))
   })
 
+  test('what is said of an amount that is not taken has the limits', () => {
+    const { error } = topupBody.safeParse({ ...form, amount: 99 })
+    expect(ruleOfMessage(error?.issues[0]?.message ?? '')).toEqual({
+      rule: 'invalid_amount',
+      values: { least: '1.00', most: '10,000.00' },
+    })
+  })
+
   test('[R9.3] a currency other than dollars and euros is refused', () => {
     expect(topupBody.safeParse({ ...form, amount: 100, currency: 'EUR' }).success).toBe(true)
     expect(rulesOf(topupBody, { ...form, amount: 100, currency: 'GBP' })).toEqual(['not_allowed'])
@@ -295,5 +304,7 @@ describe('identifiers and micro-units on the wire', () => {
 /** The rules that a value breaks, in the order in which they are found. */
 function rulesOf(schema: z.ZodType, value: unknown): string[] {
   const result = schema.safeParse(value)
-  return result.success ? [] : result.error.issues.map(issue => issue.message)
+  return result.success
+    ? []
+    : result.error.issues.map(({ message }) => ruleOfMessage(message)?.rule ?? message)
 }

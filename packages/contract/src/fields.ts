@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { FieldRule } from './errors.ts'
+import { amountMessage, type FieldRule } from './errors.ts'
 import {
   CURRENCIES,
   EMAIL_CHARS_MAX,
@@ -83,6 +83,15 @@ export const slug = z
   .min(1, by('required'))
   .max(64, by('too_long'))
   .regex(/^[A-Za-z0-9._-]+$/, by('not_allowed'))
+
+/**
+ * An amount of money in whole cents; whatever else is sent, what is said of it has the limits.
+ * @param least In cents. @param most In cents.
+ */
+export function centsBetween(least: number, most: number) {
+  const outside = { error: amountMessage(least, most) }
+  return z.number(outside).int(outside).min(least, outside).max(most, outside)
+}
 
 export const currency = z.enum(CURRENCIES, by('not_allowed'))
 

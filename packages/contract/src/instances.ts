@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineCall } from './call.ts'
 import { CHARGE_CYCLES, termPrice } from './charge-terms.ts'
-import { by, micro, slug, timestamp } from './fields.ts'
+import { by, centsBetween, micro, slug, timestamp } from './fields.ts'
 import { imageChoiceFields } from './image-choice.ts'
 import { INSTANCE_EVENT_CODES, INSTANCE_REASON_CODES, MACHINE_NOTE_CODES } from './instance-codes.ts'
 import { INSTANCE_STATUSES } from './instance-states.ts'
@@ -128,12 +128,7 @@ const commandEndRule = z.enum(COMMAND_END_RULES, by('not_allowed'))
 export const stopAt = z.iso.datetime(by('moment')).max(STOP_AT_CHARS_MAX, by('moment')).nullable()
 
 /** What an instance may cost in all, its disk included, before it is stopped by itself (B5); null: any amount. */
-export const spendLimitCents = z
-  .number(by('not_a_number'))
-  .int(by('not_whole'))
-  .min(1, by('too_small'))
-  .max(SPEND_LIMIT_CENTS_MAX, by('too_large'))
-  .nullable()
+export const spendLimitCents = centsBetween(1, SPEND_LIMIT_CENTS_MAX).nullable()
 
 /** How long an instance may be idle before it is stopped by itself (B5); null: for ever. */
 export const idleStopMinutes = z

@@ -1,4 +1,4 @@
-import type { FieldRule } from '@berth/contract/errors'
+import { type RuleSaid, ruleOfMessage } from '@berth/contract/errors'
 import { type FormErrors, type UseFormReturnType, useForm } from '@mantine/form'
 import { type FormEvent, useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -74,7 +74,7 @@ export function useContractForm<Values extends Record<string, unknown>, Output>(
     const checked = options.schema.safeParse(form.getValues())
     if (checked.success) return checked.data
     show(
-      brokenRules(checked.error, rule => t(`rules.${rule}`)),
+      brokenRules(checked.error, ({ rule, values }) => t(`rules.${rule}`, values)),
       element,
       '',
     )
@@ -101,10 +101,10 @@ interface Fault {
 }
 
 /** The texts of the rules that values break. */
-function brokenRules(error: z.ZodError, textOf: (rule: FieldRule) => string): Fault[] {
+function brokenRules(error: z.ZodError, textOf: (said: RuleSaid) => string): Fault[] {
   return error.issues.map(({ path, message }) => ({
     path: path.join('.'),
-    text: textOf(message as FieldRule),
+    text: textOf(ruleOfMessage(message) ?? { rule: 'wrong_type', values: {} }),
   }))
 }
 

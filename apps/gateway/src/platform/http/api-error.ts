@@ -4,6 +4,9 @@ import type { ErrorCode } from '@berth/contract/errors'
 /** Fills the `{{…}}` of an error's text. */
 export type ErrorValues = Record<string, string | number>
 
+/** A field and the rule that it breaks, with what fills the `{{…}}` of the rule's text. */
+export type ApiFault = Omit<FieldError, 'msg'> & { values?: ErrorValues }
+
 /**
  * The one error that reaches a caller on purpose. The text is made from `code` in the caller's language;
  * `cause` is for the log alone.
@@ -11,12 +14,9 @@ export type ErrorValues = Record<string, string | number>
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly values: ErrorValues
-  readonly fields: Omit<FieldError, 'msg'>[]
+  readonly fields: ApiFault[]
 
-  constructor(
-    code: ErrorCode,
-    options: { values?: ErrorValues; fields?: Omit<FieldError, 'msg'>[]; cause?: unknown } = {},
-  ) {
+  constructor(code: ErrorCode, options: { values?: ErrorValues; fields?: ApiFault[]; cause?: unknown } = {}) {
     super(code, 'cause' in options ? { cause: options.cause } : undefined)
     this.name = 'ApiError'
     this.code = code

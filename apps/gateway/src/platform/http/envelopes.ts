@@ -1,7 +1,7 @@
 import type { Call } from '@berth/contract/call'
 import { ERRORS } from '@berth/contract/errors'
 import type { Language } from '@berth/contract/limits'
-import type { ApiError } from './api-error.ts'
+import type { ApiError, ApiFault } from './api-error.ts'
 import { errorText, ruleText } from './error-texts.ts'
 
 /** An answer that is ready to be sent. */
@@ -33,9 +33,9 @@ export function errorAnswer(
 ): Answer {
   const msg = errorText(language, error.code, error.values)
   // That a value is not allowed says less than an error that says why it is not.
-  const fieldText = (rule: string) =>
-    rule === 'not_allowed' && error.code !== 'validation_failed' ? msg : ruleText(language, rule)
-  const fields = error.fields.map(({ path, rule }) => ({ path, rule, msg: fieldText(rule) }))
+  const fieldText = ({ rule, values }: ApiFault) =>
+    rule === 'not_allowed' && error.code !== 'validation_failed' ? msg : ruleText(language, rule, values)
+  const fields = error.fields.map(fault => ({ path: fault.path, rule: fault.rule, msg: fieldText(fault) }))
   const casdoor = style === 'casdoor'
   const envelope = {
     status: 'error',

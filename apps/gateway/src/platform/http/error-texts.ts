@@ -22,14 +22,18 @@ export function errorText(language: Language, code: ErrorCode, values: ErrorValu
   const text = TEXTS[language][code] ?? TEXTS.en[code]
   if (typeof text !== 'string') return code
   const { statuses } = TEXTS[language]
-  return text.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => {
-    const value = values[name]
-    if (value === undefined) return whole
-    return name === 'status' ? (statuses[value] ?? String(value)) : String(value)
-  })
+  const { status } = values
+  return filled(text, status === undefined ? values : { ...values, status: statuses[status] ?? status })
 }
 
-/** The text of a rule that a field breaks; the rule itself where there is no text. */
-export function ruleText(language: Language, rule: string): string {
-  return TEXTS[language].rules[rule] ?? TEXTS.en.rules[rule] ?? rule
+/**
+ * The text of a rule that a field breaks; the rule itself where there is no text.
+ * @param values Fill the `{{…}}` of the text.
+ */
+export function ruleText(language: Language, rule: string, values: ErrorValues = {}): string {
+  return filled(TEXTS[language].rules[rule] ?? TEXTS.en.rules[rule] ?? rule, values)
+}
+
+function filled(text: string, values: ErrorValues): string {
+  return text.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => String(values[name] ?? whole))
 }

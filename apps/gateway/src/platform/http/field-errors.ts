@@ -1,11 +1,13 @@
-import { type ErrorCode, FIELD_RULES } from '@berth/contract/errors'
+import { type ErrorCode, type RuleSaid, ruleOfMessage } from '@berth/contract/errors'
 import type * as z from 'zod'
-import { ApiError } from './api-error.ts'
+import { ApiError, type ErrorValues } from './api-error.ts'
 
 /** A field and the rule that it breaks; the text is added where the caller's language is known. */
 export interface BrokenField {
   path: string
   rule: string
+  /** Fill the `{{…}}` of the rule's text. */
+  values?: ErrorValues
 }
 
 /** A caller can break any number of rules at names of any length; the answer stays short. */
@@ -20,21 +22,19 @@ export function fieldPath(path: string, key: string): string {
   return (path === '' ? key : `${path}.${key}`).slice(0, PATH_CHARS_MAX)
 }
 
-const RULES: ReadonlySet<string> = new Set(FIELD_RULES)
-
 /**
  * The fields that a schema found fault with.
  * @param error What the schema says.
  * @param input What was checked: tells a missing field from one of the wrong type.
  */
 export function brokenFields(error: z.ZodError, input: unknown): BrokenField[] {
-  const rules = new Map<string, string>()
+  const rules = new Map<string, Omit<BrokenField, 'path'>>()
   for (const issue of error.issues) {
     const path = issue.path.reduce<string>((path, part) => fieldPath(path, String(part)), '')
     // The first rule that a field breaks is the one to tell.
     if (!rules.has(path)) rules.set(path, ruleOf(issue, input))
   }
-  return [...rules].map(([path, rule]) => ({ path, rule }))
+  return [...rules].map(([path, said]) => ({ path, ...said }))
 }
 
 /** Rules with a code of their own, which stands where fields break nothing else (R8.1). */
@@ -61,12 +61,18 @@ export function fieldsError(broken: BrokenField[]): ApiError {
 
 type Issue = z.core.$ZodIssue
 
-function ruleOf(issue: Issue, input: unknown): string {
-  if (issue.code === 'invalid_type' && (issue.message === 'required' || !RULES.has(issue.message))) {
-    return isMissing(valueAt(input, issue.path)) ? 'required' : 'wrong_type'
-  }
-  if (RULES.has(issue.message)) return issue.message
+function ruleOf(issue: Issue, input: unknown): Omit<BrokenField, 'path'> {
+  const said = ruleOfMessage(issue.message)
+  const isOwn = issue.code !== 'invalid_type' || (said !== null && said.rule !== 'required')
+  if (said === null || !isOwn) return { rule: plainRule(issue, input) }
+  return Object.keys(said.values).length === 0 ? { rule: said.rule } : said
+}
+
+/** The rule of an issue of which the schema says nothing particular. */
+function plainRule(issue: Issue, input: unknown): RuleSaid['rule'] {
   switch (issue.code) {
+    case 'invalid_type':
+      return isMissing(valueAt(input, issue.path)) ? 'required' : 'wrong_type'
     case 'too_big':
       return isLength(issue.origin) ? 'too_long' : 'too_large'
     case 'too_small':

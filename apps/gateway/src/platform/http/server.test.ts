@@ -230,13 +230,17 @@ describe('fields', () => {
   })
 
   test.each([[0], [1.5], [-100], ['100'], [null], [100_000_000]])(
-    '[R5.8] an amount of %j is an invalid amount',
+    '[R5.8] an amount of %j is an invalid amount, and the answer says which are taken',
     async amount => {
       const body = { amount, currency: 'USD', platform_name: 'testcard', source: '4242' }
       const answer = await ask('POST', '/api/amount', { body })
       expect(answer).toMatchObject({
         status: 400,
-        body: { code: 'invalid_amount', msg: 'Invalid amount', fields: [{ path: 'amount' }] },
+        body: {
+          code: 'invalid_amount',
+          msg: 'Invalid amount',
+          fields: [{ path: 'amount', msg: 'Enter an amount from 1.00 to 10,000.00' }],
+        },
       })
     },
   )

@@ -1,6 +1,6 @@
 import { type Card, type TopupState, topup as topupCall, topupState } from '@berth/contract/billing'
 import type { CallData } from '@berth/contract/call'
-import { ERRORS, type ErrorCode, type FieldRule } from '@berth/contract/errors'
+import { amountValues, ERRORS, type ErrorCode, type FieldRule } from '@berth/contract/errors'
 import {
   type Currency,
   OPEN_TOPUPS_PER_USER_MAX,
@@ -154,7 +154,11 @@ async function checkRequest(deps: PaymentsDeps, request: TopupRequest): Promise<
   const driver = offeredDriver(deps, request.platformName)
   const { amountCents } = request
   if (!Number.isInteger(amountCents) || amountCents < TOPUP_CENTS_MIN || amountCents > TOPUP_CENTS_MAX) {
-    throw new ApiError('invalid_amount', { fields: [{ path: 'amount', rule: 'invalid_amount' }] })
+    throw new ApiError('invalid_amount', {
+      fields: [
+        { path: 'amount', rule: 'invalid_amount', values: amountValues(TOPUP_CENTS_MIN, TOPUP_CENTS_MAX) },
+      ],
+    })
   }
   const currency = await currencyOf(deps.db, request.userId)
   if (request.currency !== currency || !driver.currencies.includes(currency)) {

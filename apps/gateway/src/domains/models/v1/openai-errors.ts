@@ -30,7 +30,7 @@ const SERVER_ERROR = 500
 export function openAiError(error: ApiError, language: Language): { status: number; body: OpenAiError } {
   const [field] = error.fields
   const text = errorText(language, error.code, error.values)
-  const message = field ? `${text} (${field.path}: ${ruleText(language, field.rule)})` : text
+  const message = field ? `${text} (${field.path}: ${ruleText(language, field.rule, field.values)})` : text
   const { http } = ERRORS[error.code]
   const known = KNOWN[error.code]
   const type = known?.type ?? (http >= SERVER_ERROR ? 'server_error' : 'invalid_request_error')

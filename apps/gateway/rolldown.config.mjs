@@ -1,4 +1,4 @@
-import { dirname, join, relative, sep } from 'node:path'
+import { dirname, relative, resolve, sep } from 'node:path'
 import { defineConfig } from 'rolldown'
 
 const HERE = import.meta.dirname
@@ -17,22 +17,31 @@ const ABSENT = ['pg-native']
 const MACHINE_SCRIPTS = 'machine-scripts.ts'
 const PACKAGES = 'packages'
 
-/** The gateway in a few files: what Node spends on a thousand is half of a start (docs/decisions/0078). */
-export default defineConfig({
-  cwd: HERE,
-  input: { main: 'src/main.ts' },
-  platform: 'node',
-  external: [...LEFT_AS_THEY_ARE, ...ABSENT],
-  plugins: [makeMachineScripts(), keepFolders(), dropMapOfPackages()],
-  output: {
-    dir: 'dist',
-    cleanDir: true,
-    entryFileNames: '[name].mjs',
-    chunkFileNames: '[name].mjs',
-    sourcemap: true,
-    codeSplitting: { groups: [{ name: PACKAGES, test: /[\\/]node_modules[\\/]/ }] },
-  },
-})
+/**
+ * A program with the gateway in it, in a few files: what Node spends on a thousand is half of a start (docs/decisions/0078).
+ * @param {Record<string, string>} input Its entries by the names of their files, from this folder.
+ * @param {string} dir Where it is put, from this folder.
+ * @returns {import('rolldown').RolldownOptions & { output: import('rolldown').OutputOptions }}
+ */
+export function buildOf(input, dir) {
+  return {
+    cwd: HERE,
+    input,
+    platform: 'node',
+    external: [...LEFT_AS_THEY_ARE, ...ABSENT],
+    plugins: [makeMachineScripts(), keepFolders(resolve(HERE, dir)), dropMapOfPackages()],
+    output: {
+      dir,
+      cleanDir: true,
+      entryFileNames: '[name].mjs',
+      chunkFileNames: '[name].mjs',
+      sourcemap: true,
+      codeSplitting: { groups: [{ name: PACKAGES, test: /[\\/]node_modules[\\/]/ }] },
+    },
+  }
+}
+
+export default defineConfig(buildOf({ main: 'src/main.ts' }, 'dist'))
 
 /** What runs in machines is made of its sources here, instead of at each start. */
 function makeMachineScripts() {
@@ -47,14 +56,17 @@ function makeMachineScripts() {
   }
 }
 
-/** Our modules find files by the folder that they lie in: for them it stays where it was. */
-function keepFolders() {
+/**
+ * Our modules find files by the folder that they lie in: for them it stays where it was.
+ * @param {string} dir Where they lie then.
+ */
+function keepFolders(dir) {
   const folderOfModule = 'import.meta.dirname'
   return {
     name: 'keep-folders',
     transform(code, id) {
       if (!code.includes(folderOfModule) || id.includes(`${sep}node_modules${sep}`)) return null
-      const folder = relative(join(HERE, 'dist'), dirname(id)).split(sep).join('/')
+      const folder = relative(dir, dirname(id)).split(sep).join('/')
       return { code: code.replaceAll(folderOfModule, `(${folderOfModule} + '/${folder}')`), map: null }
     },
   }

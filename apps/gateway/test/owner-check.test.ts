@@ -213,6 +213,7 @@ const WHO: Record<string, Audience> = {
   'bill.coupon': 'user',
   'bill.coupon-apply': 'verified',
   'bill.credit': 'user',
+  'referral.invitation': 'guest',
   'referral.get': 'user',
   'referral.records': 'user',
   'referral.record-download': 'user',

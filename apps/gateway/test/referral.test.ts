@@ -3,6 +3,7 @@ import { login, signup } from '@berth/contract/account'
 import { beginProviderSignIn } from '@berth/contract/account-sign-in'
 import { topup } from '@berth/contract/billing'
 import { listCredits } from '@berth/contract/credits'
+import { getInvitation } from '@berth/contract/invitation'
 import {
   chooseSettlement,
   confirmPaypalAccount,
@@ -98,6 +99,15 @@ describe('[R2.11] a link', () => {
     }
     expect((await summaryOf()).code).toBe(code)
     expect((await summaryOf(await gateway.signUp())).code).not.toBe(code)
+  })
+
+  test('says what it brings before there is an account, and of a code that nobody has that it is not known', async () => {
+    const { code } = await summaryOf()
+    const said = (asked: string) => gateway.data(getInvitation, { query: { code: asked } })
+    const terms = { friend_reward: 500, first_topup: 1_000 }
+    expect(await said(code)).toEqual({ known: true, ...terms })
+    expect(await said(` ${code.toUpperCase()}`)).toEqual({ known: true, ...terms })
+    expect(await said(`${code}x`)).toEqual({ known: false, ...terms })
   })
 
   test('counts who signs up by it, and earns both their five at the first ten', async () => {

@@ -251,6 +251,7 @@ const A_SESSION_WILL_DO: Record<string, string[]> = {
 const OWN_CALLS = [
   'GET /api/instance-resume',
   'PUT /api/instance-resume',
+  'GET /api/referral/invitation',
   'GET /api/bill/budget',
   'POST /api/bill/budget',
   'PUT /api/bill/budget/{id}',

@@ -19,6 +19,7 @@ import { instancePageCalls } from './instance-page.ts'
 import { instancePagingCalls } from './instance-paging.ts'
 import { instanceTermCalls } from './instance-terms.ts'
 import { instanceCalls } from './instances.ts'
+import { invitationCalls } from './invitation.ts'
 import { invoiceCalls } from './invoices.ts'
 import { modelFigureCalls } from './model-figures.ts'
 import { modelKeepingCalls } from './model-keeping.ts'
@@ -83,4 +84,5 @@ export const calls = [
   ...paymentMethodCalls,
   ...autoTopupCalls,
   ...referralCalls,
+  ...invitationCalls,
 ] as const

@@ -11,6 +11,7 @@ import { NewPasswordFields } from '../../ui/NewPasswordFields.tsx'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import classes from './AuthPage.module.css'
 import { signupForm } from './auth-schemas.ts'
+import { InvitationNote } from './InvitationNote.tsx'
 import { signIn } from './sign-in.ts'
 
 /** A mail went out with the account, so the banner does not offer another one before its time. */
@@ -60,7 +61,7 @@ export function SignupForm({ termsUrl, onMade }: SignupFormProps) {
   })
   return (
     <form className={classes.form} onSubmit={submit} noValidate>
-      {readReferralCode() !== null && <p className={classes.invited}>{t('invited')}</p>}
+      <InvitationNote />
       <TextInput
         label={t('username')}
         description={t('username_hint')}

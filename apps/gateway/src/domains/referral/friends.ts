@@ -2,6 +2,7 @@ import { eq } from 'drizzle-orm'
 import type { Transaction } from '../../platform/database/database.ts'
 import { isOpenNow } from '../customers/customers.ts'
 import { referralNews } from './events.ts'
+import type { Links } from './links.ts'
 import { maskEmail } from './masked-email.ts'
 import { lockWallets, type ReferralDeps } from './referral-deps.ts'
 import { bookRewards } from './rewards.ts'
@@ -12,7 +13,7 @@ import { referral, referralCode } from './tables.ts'
 export type Friend = typeof referral.$inferSelect
 
 /** Friends: who came by whose link, where each stands, and what follows from it. */
-export function createFriends(deps: ReferralDeps) {
+export function createFriends(deps: ReferralDeps, links: Links) {
   const { db, clock, ids, billing } = deps
 
   /**
@@ -23,18 +24,15 @@ export function createFriends(deps: ReferralDeps) {
     tx: Transaction,
     { userId, code, at }: { userId: string; code: string; at: string },
   ): Promise<void> {
-    const [owner] = await tx
-      .select({ userId: referralCode.userId })
-      .from(referralCode)
-      .where(eq(referralCode.code, code.trim().toLowerCase()))
-    if (!owner || owner.userId === userId) return
+    const ownerId = await links.ownerOf(tx, code)
+    if (ownerId === null || ownerId === userId) return
     const contact = await deps.contactOf(tx, userId)
     if (!contact) return
-    const { currency } = await billing.totals(tx, owner.userId)
+    const { currency } = await billing.totals(tx, ownerId)
     const made = await tx
       .insert(referral)
       .values({
-        ...{ id: ids.uuid(), friendId: userId, referrerId: owner.userId, currency },
+        ...{ id: ids.uuid(), friendId: userId, referrerId: ownerId, currency },
         ...{ maskedEmail: maskEmail(contact.email), registeredAt: new Date(at), state: 'not_activated' },
       })
       .onConflictDoNothing()

@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm'
+import type { Queryable } from '../../platform/database/database.ts'
 import { forCustomer } from '../customers/customers.ts'
 import type { ReferralDeps } from './referral-deps.ts'
 import { referralCode } from './tables.ts'
@@ -31,6 +32,15 @@ export function createLinks({ db, clock, ids, displayNameOf, publicUrl }: Referr
         if (found !== null) return found
       }
       throw new Error('no code was free')
+    },
+
+    /** The account that has a code, however it is written; null where none has, as after its account is gone. */
+    async ownerOf(q: Pick<Queryable, 'select'>, code: string): Promise<string | null> {
+      const [owner] = await q
+        .select({ userId: referralCode.userId })
+        .from(referralCode)
+        .where(eq(referralCode.code, code.trim().toLowerCase()))
+      return owner?.userId ?? null
     },
 
     /** Where a code leads friends. */

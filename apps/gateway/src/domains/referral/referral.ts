@@ -1,3 +1,4 @@
+import type { Invitation } from '@berth/contract/invitation'
 import type { Language } from '@berth/contract/limits'
 import type { RewardType } from '@berth/contract/referral'
 import { createLoop } from '../../platform/loop.ts'
@@ -15,6 +16,7 @@ import { quarterAt } from './quarters.ts'
 import type { ReferralDeps } from './referral-deps.ts'
 import { createSettling } from './settle.ts'
 import { createSummaries } from './summary.ts'
+import { termsOnWire } from './terms.ts'
 
 const LISTENER = 'referral'
 /** Pause between two rounds: rebates and quarters are reckoned by days, and a payout is due to the hour. */
@@ -31,8 +33,8 @@ type OfQuarter<Filter extends { quarter: string }> = Omit<Filter, 'quarter'> & {
  */
 export function createReferral(deps: ReferralDeps) {
   const { db, clock, events } = deps
-  const friends = createFriends(deps)
   const links = createLinks(deps)
+  const friends = createFriends(deps, links)
   const settling = createSettling(deps, friends.look)
   const payouts = createPayouts(deps)
 
@@ -77,6 +79,13 @@ export function createReferral(deps: ReferralDeps) {
 
     /** What the page begins with (R2.28). */
     summary: summaries.summary,
+    /** What whoever follows a link with that code is told. */
+    async invitation(code: string): Promise<Invitation> {
+      const { friendReward, firstTopup } = termsOnWire(deps.terms)
+      const known = (await links.ownerOf(db, code)) !== null
+      return { known, friend_reward: friendReward, first_topup: firstTopup }
+    },
+
     /** A page of an account's quarters (R3.13). */
     quarters: summaries.quarters,
 

@@ -1,3 +1,4 @@
+import { getInvitation } from '@berth/contract/invitation'
 import {
   chooseSettlement,
   confirmPaypalAccount,
@@ -22,6 +23,7 @@ import type { Referral } from './referral.ts'
 export function referralRoutes(referral: Referral): Route[] {
   const { paypal } = referral
   return [
+    route(getInvitation, ({ query }) => referral.invitation(query.code)),
     route(getReferral, ({ caller }) => referral.summary(caller.userId)),
     route(listReferralRecords, ({ caller, query }) => referral.records(caller.userId, query)),
     route(downloadReferralRecords, ({ caller, query, language }) =>

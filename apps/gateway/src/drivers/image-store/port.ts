@@ -4,7 +4,7 @@
  * and brought to another of its kind (`OwnImages.load`); the archives are the same.
  */
 export interface LayoutStore {
-  /** `layout` or `registry`. */
+  /** `layout`, `registry` or `bucket`. */
   readonly name: string
 
   /**
@@ -27,7 +27,7 @@ export interface LayoutStore {
 
   /**
    * The archive of an image. Of one that is removed while it is read, the rest comes all the same from a folder, and
-   * breaks off from a registry.
+   * breaks off from a registry or a bucket.
    * @param digest Of its manifest, as `put` gave it.
    * @returns Its bytes, made no faster than they are read; nothing is opened before, or stays open after.
    * Reading fails with LayoutStoreError, `not_found` where it is not here.

@@ -1,4 +1,5 @@
 import { LayoutError } from '../../platform/image-layout/layout-error.ts'
+import { OuterS3Error } from '../../platform/outer-s3/outer-s3.ts'
 import { LayoutStoreError } from './port.ts'
 
 /** What the system says where a disk is full. */
@@ -73,6 +74,10 @@ function asStoreError(doing: string, error: unknown): LayoutStoreError {
   if (error instanceof LayoutStoreError) return error
   if (error instanceof LayoutError)
     return new LayoutStoreError(error.fault, `${doing}: ${error.message}`, { cause: error })
+  if (error instanceof OuterS3Error) {
+    const code = error.code === 'full' ? 'full' : 'unavailable'
+    return new LayoutStoreError(code, `${doing}: ${error.message}`, { cause: error })
+  }
   const { code = '', message } = error as NodeJS.ErrnoException
   if (FULL.has(code)) return new LayoutStoreError('full', `${doing}: the disk is full`, { cause: error })
   return new LayoutStoreError('unavailable', `${doing}: ${message}`, { cause: error })

@@ -70,7 +70,18 @@ describe('settings', () => {
       login: { username: 'me', password: 'se cret' },
     })
     expect(stores('http://127.0.0.1:5000/images')).toMatchObject({ kind: 'registry', login: null })
+    expect(stores('s3+https://AK:se%2Fcret@s3.internal:9000/berth/prod/images?region=eu-1')).toMatchObject({
+      ...{ kind: 'bucket', endpoint: 'https://s3.internal:9000', region: 'eu-1', bucket: 'berth' },
+      ...{ prefix: 'prod/images/', accessKeyId: 'AK', secretAccessKey: 'se/cret' },
+    })
+    expect(stores('s3+http://a:b@127.0.0.1:7070/berth')).toMatchObject({ region: 'us-east-1', prefix: '' })
     for (const wrong of [
+      's3+http://a:b@s3.internal/berth',
+      's3+https://s3.internal/berth',
+      's3+https://a:b@s3.internal',
+      's3+https://a:b@s3.internal/Berth',
+      's3+https://a:b@s3.internal/berth/..%2f?region=x',
+      's3+https://a:b@s3.internal/berth?acl=x',
       'http://registry.internal/images',
       'https://registry.internal',
       'https://r/Images?x',

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type * as z from 'zod'
 import { isAnyAddress, isLoopback } from '../http/hosts.ts'
+import { type BucketSetting, readBucketPlace } from './bucket-place.ts'
 import { SETTINGS, type SettingName } from './settings.ts'
 import type { SignInProviderSetting } from './sign-in-providers.ts'
 
@@ -112,6 +113,7 @@ export type ImageStoreChoice = { readonly bytesMax: number } & (
       readonly repository: string
       readonly login: { readonly username: string; readonly password: string } | null
     }
+  | ({ readonly kind: 'bucket' } & BucketSetting)
 )
 
 /** What shows that a person signs in; the services with the keys that the operator got from them. */
@@ -420,7 +422,10 @@ function stripeOf(values: Values): Config['stripe'] {
 function imageStoreOf(values: Values): ImageStoreChoice {
   const place = values.BERTH_IMAGE_STORE ?? join(values.BERTH_DATA_DIR, 'images')
   const bytesMax = values.BERTH_IMAGE_STORE_GB_MAX * 1e9
-  if (!/^https?:/i.test(place)) return { kind: 'folder', folder: resolve(PROJECT_DIR, place), bytesMax }
+  if (!/^(s3\+)?https?:/i.test(place))
+    return { kind: 'folder', folder: resolve(PROJECT_DIR, place), bytesMax }
+  const found = readBucketPlace(place)
+  if (found) return { kind: 'bucket', ...found, bytesMax }
   const { origin, pathname, username, password } = new URL(place)
   const login =
     username === ''

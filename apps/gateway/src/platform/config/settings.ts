@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { INSTANCES_PER_USER_DEFAULT, INSTANCES_PER_USER_MOST } from '@berth/contract/limits'
 import * as z from 'zod'
 import { isLoopback } from '../http/hosts.ts'
+import { readBucketPlace } from './bucket-place.ts'
 import { signInProviders } from './sign-in-providers.ts'
 
 /** One setting: how it is read, what stands when it is not given, and what an operator is told about it. */
@@ -67,6 +68,7 @@ const url = (protocols: readonly string[], isRight: (parsed: URL) => boolean = (
 
 /** A folder, or the address of a repository of a registry; without TLS only on this computer. */
 function isStorePlace(text: string): boolean {
+  if (/^s3\+https?:/i.test(text)) return readBucketPlace(text) !== null
   if (!/^https?:/i.test(text)) return !text.includes('\0')
   const parsed = URL.parse(text)
   if (parsed?.search !== '' || parsed.hash !== '') return false
@@ -268,11 +270,14 @@ export const SETTINGS = {
   }),
   BERTH_IMAGE_STORE: setting(optional(z.string().refine(isStorePlace)), {
     default: '',
-    takes: 'a folder, or an address such as https://user:password@registry.internal/berth/images',
+    takes:
+      'a folder, an address such as https://user:password@registry.internal/berth/images, or a bucket such as ' +
+      's3+https://key:password@s3.internal/bucket/folder?region=us-east-1',
     about:
       'Where images of machines are kept: a folder, relative to the project, which is an OCI image layout, or a ' +
-      'repository of a registry, which must let manifests be deleted; one on this computer may speak plain HTTP. Several ' +
-      'gateways need one that all of them reach. Empty: `images` in the data folder.',
+      'repository of a registry, which must let manifests be deleted, or a bucket of a server that speaks S3, which must ' +
+      'know `If-None-Match`; one on this computer may speak plain HTTP. Several gateways need one that all of them ' +
+      'reach. Empty: `images` in the data folder.',
     secret: true,
   }),
   BERTH_IMAGE_STORE_GB_MAX: setting(wholeNumber(1, 1_000_000), {

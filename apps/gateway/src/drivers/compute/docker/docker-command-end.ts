@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import type Docker from 'dockerode'
+import { REPORT_PATH } from '../main-program.ts'
 import { COMMAND_REPORT_BYTES_MAX, readCommandEnd } from '../port/command-end.ts'
 import type { CommandEnd } from '../port/machines.ts'
-import { REPORT_PATH } from './container-plan.ts'
 import { orNull } from './docker-errors.ts'
 
 /** The engine sends a file as an archive: a block about it, perhaps others before, and its content. */

@@ -2,6 +2,7 @@ import type Docker from 'dockerode'
 import type { Logger } from 'pino'
 import { createKeyedQueue } from '../keyed-queue.ts'
 import { HOSTNAME_PATTERN, MACHINE_ID_PATTERN } from '../machine-id.ts'
+import { ruleOf } from '../main-program.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { MachineListing, MachineSpec, MachineStatus, Machines } from '../port/machines.ts'
 import { checkMounts } from '../volume-mounts.ts'
@@ -12,7 +13,6 @@ import {
   planContainer,
   planLimits,
   readOrigin,
-  ruleOf,
   SHAPE_LABEL,
   shapeOf,
 } from './container-plan.ts'

@@ -48,6 +48,8 @@ const REASON_OF: Record<FailureCode, InstanceReasonCode> = {
   not_found: 'start_failed',
   exhausted: 'exhausted',
   no_room: 'no_room',
+  unschedulable: 'unschedulable',
+  quota_reached: 'quota_reached',
   engine_unavailable: 'engine_unavailable',
   failed: 'start_failed',
   timed_out: 'timed_out',

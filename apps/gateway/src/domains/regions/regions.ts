@@ -153,13 +153,17 @@ function fromCatalogue(region: CatalogueRegion, specs: CatalogueSpec[]): Offer[]
   })
 }
 
+/** Labels of nodes have dashes for the spaces of a vendor's name, and no sign of which were dashes before. */
+const isSameName = (one: string, other: string) => one.replaceAll('-', ' ') === other.replaceAll('-', ' ')
+
 /** The catalogue's spec for a real GPU; one that it does not list is offered as the machine shows it. */
 function specOf(catalogue: Offered, gpu: RealGpu): CatalogueSpec {
   const name = gpu.name.replace(/^NVIDIA (GeForce )?/, '')
   const id = name.toLowerCase().replace(/[^a-z0-9]+/g, '-')
   const specs = catalogue.gpu_specs.filter(spec => spec.gpu)
   const listed =
-    specs.find(spec => spec.vendor_names.includes(gpu.name)) ?? specs.find(spec => spec.id === id)
+    specs.find(spec => spec.vendor_names.some(name => isSameName(name, gpu.name))) ??
+    specs.find(spec => spec.id === id)
   if (listed) return listed
   return {
     id,

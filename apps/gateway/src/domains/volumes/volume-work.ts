@@ -114,7 +114,7 @@ export function createVolumeWork(deps: WorkDeps, snapshots: () => SnapshotSight)
     const { id } = row
     switch (row.status) {
       case 'creating':
-        await inTime(store.make({ id, size_gb: row.wantedGb }))
+        await inTime(store.make({ id, tenant: row.userId, size_gb: row.wantedGb }))
         await noteMade(row)
         return
       case 'growing': {

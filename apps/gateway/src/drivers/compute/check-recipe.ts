@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { dockerPartSchema } from './docker/docker-recipe.ts'
+import { kubernetesPartSchema } from './kubernetes/kube-recipe.ts'
 import { qemuPartSchema } from './qemu/qemu-recipe.ts'
 import { sandboxPartSchema } from './sandbox/sandbox-recipe.ts'
 
 const PARTS: Readonly<Record<string, z.ZodType>> = {
   docker: dockerPartSchema,
+  kubernetes: kubernetesPartSchema,
   qemu: qemuPartSchema,
   sandbox: sandboxPartSchema,
 }

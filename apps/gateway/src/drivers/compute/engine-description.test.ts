@@ -32,6 +32,37 @@ describe('an engine’s description', () => {
   })
 
   test.each([
+    [{ driver: 'kubernetes', kubeconfig: 'kube/config' }],
+    [{ driver: 'kubernetes', in_cluster: true, gateway_namespace: 'berth' }],
+    [
+      {
+        driver: 'kubernetes',
+        kubeconfig: '/etc/berth/kubeconfig',
+        context: 'prod',
+        storage_class: 'fast-ssd',
+        shared_volumes: true,
+        node_selector: { 'berth.example/machines': 'yes' },
+        network_policies: 'enforced',
+        customer_quota: { pods: 20, gpus: 8 },
+      },
+    ],
+  ])('is taken, with what it leaves out: %o', described => {
+    expect(engineDescriptionSchema.parse(described)).toMatchObject(described)
+  })
+
+  test.each([
+    ['a cluster that is nowhere', { driver: 'kubernetes' }, ['kubeconfig']],
+    [
+      'a cluster at two places',
+      { driver: 'kubernetes', kubeconfig: 'x', in_cluster: true, gateway_namespace: 'berth' },
+      ['kubeconfig'],
+    ],
+    ['machines that let nobody in', { driver: 'kubernetes', in_cluster: true }, ['gateway_namespace']],
+    [
+      'a class that is no name',
+      { driver: 'kubernetes', kubeconfig: 'x', storage_class: '../x' },
+      ['storage_class'],
+    ],
     ['no driver that there is', { driver: 'podman' }, ['driver']],
     ['no url', { driver: 'docker', url: 'somewhere' }, ['url']],
     ['a url of another kind', { driver: 'docker', url: 'http://10.0.0.2:2375' }, ['url']],

@@ -55,6 +55,67 @@ const docker = z
     }
   })
 
+/** As the API names objects, and labels of nodes. */
+const NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/
+const LABEL_NAME = /^([a-z0-9.-]{1,253}\/)?[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
+const LABEL_VALUE = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
+const CONTEXT_LENGTH_MAX = 256
+const COUNT_MAX = 1_000_000
+
+const nameField = z.string().regex(NAME, 'must be the name of an object of the cluster')
+const labelField = z.string().regex(LABEL_NAME, 'must be the name of a label')
+const countField = z.int().min(0).max(COUNT_MAX)
+
+const kubernetes = z
+  .strictObject({
+    driver: z.literal('kubernetes'),
+    /** A file that says where the cluster is, and by what the gateway is let in. */
+    kubeconfig: pathField.optional(),
+    /** Which of its contexts; without it, the current one. */
+    context: z.string().min(1).max(CONTEXT_LENGTH_MAX).optional(),
+    /** The gateway is a pod of the cluster: it goes by its service account, and reaches machines by their addresses. */
+    in_cluster: z.literal(true).optional(),
+    /** By which machines' disks are made; without it, the cluster's own choice. */
+    storage_class: nameField.optional(),
+    /** By which volumes are made; without it, as disks are. */
+    volume_class: nameField.optional(),
+    /** Whether that class gives a volume to machines on several nodes (ReadWriteMany). */
+    shared_volumes: z.boolean().default(false),
+    /** Whether those classes hold what is stored to its size: Kubernetes does not tell. */
+    sizes_enforced: z.boolean().default(false),
+    /** What runs machines, such as `gvisor` or `kata`; without it, the nodes' own choice. */
+    runtime_class: nameField.optional(),
+    /** Users of their own for each machine, which nodes need a new containerd for. */
+    user_namespaces: z.boolean().default(false),
+    /** By which nodes say what GPUs they have. */
+    gpu_label: labelField.default('nvidia.com/gpu.product'),
+    /** What nodes that take machines are labelled with; without it, all do. */
+    node_selector: z.record(labelField, z.string().regex(LABEL_VALUE)).default({}),
+    /** Whether the cluster's network holds policies: Kubernetes does not tell. */
+    network_policies: z.enum(['enforced', 'unknown']).default('unknown'),
+    /** Where gateways are, that reach machines by their addresses. */
+    gateway_namespace: nameField.optional(),
+    /** What counts how much volumes hold: it has a shell and `du`. */
+    helper_image: z.string().min(1).max(URL_LENGTH_MAX).default('busybox:1.36'),
+    /** What the machines of one customer may have, all together. */
+    customer_quota: z
+      .strictObject({
+        pods: countField.optional(),
+        gpus: countField.optional(),
+        disk_gb: countField.optional(),
+      })
+      .default({}),
+  })
+  .superRefine(({ kubeconfig, context, in_cluster, gateway_namespace }, issues) => {
+    const complain = (path: string, message: string) =>
+      issues.addIssue({ code: 'custom', path: [path], message })
+    if ((kubeconfig === undefined) === (in_cluster === undefined))
+      complain('kubeconfig', 'must be given, or in_cluster: true, and not both')
+    if (context !== undefined && in_cluster) complain('context', 'means nothing with in_cluster')
+    if (in_cluster && gateway_namespace === undefined)
+      complain('gateway_namespace', 'is needed with in_cluster: machines let in nobody else')
+  })
+
 const FIELDS = ['ca_file', 'cert_file', 'key_file', 'host_key', 'publish_address'] as const
 const WANTED: Record<'unix' | 'tcp' | 'ssh', readonly (typeof FIELDS)[number][]> = {
   unix: [],
@@ -64,7 +125,13 @@ const WANTED: Record<'unix' | 'tcp' | 'ssh', readonly (typeof FIELDS)[number][]>
 }
 
 /** How an operator says where an engine is: one entry of the catalogue. Paths count from where the caller says. */
-export const engineDescriptionSchema = z.discriminatedUnion('driver', [auto, sandbox, qemu, docker])
+export const engineDescriptionSchema = z.discriminatedUnion('driver', [
+  auto,
+  sandbox,
+  qemu,
+  docker,
+  kubernetes,
+])
 export type EngineDescription = z.infer<typeof engineDescriptionSchema>
 
 const TLS_PORT = 2376

@@ -6,6 +6,8 @@ import type { DockerPlace } from './docker/docker-link.ts'
 import type { EgressPolicy } from './docker/egress-guard.ts'
 import { probeDocker } from './docker/probe-docker.ts'
 import { type EngineDescription, placeOf } from './engine-description.ts'
+import type { ClusterTerms } from './kubernetes/kube-engine.ts'
+import type { KubePlace } from './kubernetes/kube-link.ts'
 import { ComputeError } from './port/compute-error.ts'
 import type { EngineSource } from './port/engine-source.ts'
 import type { ImageRecipe } from './port/images.ts'
@@ -52,6 +54,20 @@ export function createEngineSource(described: EngineDescription, deps: EngineSou
           createQemuEngine({ dataDir, outbound: { opened: deps.egress?.opened ?? [] }, log: deps.log }),
       }
     }
+    case 'kubernetes': {
+      const place = clusterOf(described, deps.baseDir)
+      const where = place.kind === 'in_cluster' ? 'that this gateway is in' : `of ${place.file}`
+      const context = described.context === undefined ? '' : ` (${described.context})`
+      return {
+        description: `the Kubernetes cluster ${where}${context}`,
+        async open() {
+          // What speaks to Kubernetes is loaded only where a region has it.
+          const { createKubeEngine } = await import('./kubernetes/kube-engine.ts')
+          const { cloudId, egress, log } = deps
+          return await createKubeEngine({ place, terms: termsOf(described), cloudId, egress, log })
+        },
+      }
+    }
     case 'docker':
       return {
         description: `docker at ${described.url ?? 'its usual socket on this computer'}`,
@@ -68,6 +84,32 @@ export function createEngineSource(described: EngineDescription, deps: EngineSou
           })
         },
       }
+  }
+}
+
+type DescribedCluster = Extract<EngineDescription, { driver: 'kubernetes' }>
+
+function clusterOf({ kubeconfig, context }: DescribedCluster, baseDir: string): KubePlace {
+  if (kubeconfig === undefined) return { kind: 'in_cluster' }
+  return { kind: 'kubeconfig', file: resolve(baseDir, kubeconfig), context: context ?? null }
+}
+
+function termsOf(described: DescribedCluster): ClusterTerms {
+  const { storage_class = null, runtime_class = null, gateway_namespace = null } = described
+  return {
+    storageClass: storage_class,
+    volumeClass: described.volume_class ?? storage_class,
+    volumesShared: described.shared_volumes,
+    sizesEnforced: described.sizes_enforced,
+    runtimeClass: runtime_class,
+    userNamespaces: described.user_namespaces,
+    gpuLabel: described.gpu_label,
+    nodeSelector: described.node_selector,
+    policiesHold: described.network_policies === 'enforced',
+    reachesPods: described.in_cluster === true,
+    gatewayNamespace: gateway_namespace,
+    helperImage: described.helper_image,
+    quota: described.customer_quota,
   }
 }
 

@@ -15,6 +15,7 @@ type HostSize = Pick<EngineSize, 'cpu_count' | 'memory_mb'>
 type SpecRow = Pick<
   InstanceRow,
   | 'id'
+  | 'userId'
   | 'name'
   | 'spec'
   | 'containerDiskGb'
@@ -50,6 +51,7 @@ export function machineSpec(
   return {
     id: row.id,
     hostname: hostnameOf(row),
+    tenant: row.userId,
     image,
     cpu_count: Math.min(row.spec.vcpu, host.cpu_count),
     memory_mb: Math.min(row.spec.memory_gb * 1_024, host.memory_mb),

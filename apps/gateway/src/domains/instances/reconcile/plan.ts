@@ -1,6 +1,11 @@
 import type { InstanceReasonCode } from '@berth/contract/instance-codes'
 import type { InstanceStatus } from '@berth/contract/instance-states'
-import type { CommandEnd, GuestTrouble, MachineStatus } from '../../../drivers/compute/port/machines.ts'
+import type {
+  CommandEnd,
+  GuestTrouble,
+  MachineStatus,
+  StopCause,
+} from '../../../drivers/compute/port/machines.ts'
 import { isFinal, reasonOf } from '../codes.ts'
 import {
   type DeletionRow,
@@ -56,7 +61,7 @@ export interface Situation {
 }
 
 /** By itself, with its command as its customer wants, or by its engine for that reason. */
-export type ExitCause = 'exited' | 'command_ended' | 'disk_full'
+export type ExitCause = 'exited' | StopCause
 
 /** The one thing to do next. */
 export type Step =

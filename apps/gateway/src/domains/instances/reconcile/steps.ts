@@ -58,7 +58,7 @@ export function createSteps(deps: StepDeps): Steps {
     if (!disk) return []
     const { sizeGb: size_gb, path } = disk
     const id = ownVolumeId(row.id)
-    if (!row.firstRanAt) await offered(driver.volumes).make({ id, size_gb, fixed: true })
+    if (!row.firstRanAt) await offered(driver.volumes).make({ id, tenant: row.userId, size_gb, fixed: true })
     return [{ id, path, read_only: false, size_gb }]
   }
 

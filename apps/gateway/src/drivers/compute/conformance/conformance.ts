@@ -30,6 +30,8 @@ export interface ConformanceOptions {
   noPrograms?: string
   /** Why no shell opens in its machines, likewise. */
   noShells?: string
+  /** So many lines are more than what is under way from a program to the gateway; left out where that is one connection. */
+  heldLines?: number
   /** Says that another suite looks at the same driver in full: then only what its images are part of is looked at. */
   imagesOnly?: true
   /** Whether `shutdown` ends machines, as the port says of drivers whose machines live on this computer. */
@@ -97,7 +99,7 @@ export function describeConformance(name: string, options: ConformanceOptions): 
     describeNetwork(subject)
     describeExec(subject)
     describePrograms(subject)
-    describeTerminal(subject)
+    describeTerminal(subject, options)
     describeSerial(subject)
     describeObservation(subject)
     describeSessions(subject, options)

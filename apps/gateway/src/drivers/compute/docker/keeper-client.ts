@@ -9,9 +9,14 @@ import { overInherited } from '../inherited-files.ts'
 import { readAnswer } from '../port/answers.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import { encodeJson, FRAME } from '../sessions/frames.ts'
-import type { DockerPlace } from './docker-link.ts'
 import { connectToKeeper, isKeeperGone, KEEPER_GONE } from './keeper-name.ts'
-import { KEEPER_LOG, KEEPER_PROTOCOL, type KeeperPlan, type KeeperRequest } from './keeper-words.ts'
+import {
+  KEEPER_LOG,
+  KEEPER_PROTOCOL,
+  type KeeperPlan,
+  type KeeperRequest,
+  type KeptPlace,
+} from './keeper-words.ts'
 
 const KEEPER_SCRIPT = join(import.meta.dirname, 'terminal-keeper.ts')
 /** Opening a shell may wait for a busy engine. */
@@ -42,7 +47,7 @@ export interface KeeperClient {
  */
 export function createKeeperClient(options: {
   engine: string
-  place: DockerPlace
+  place: KeptPlace
   lingerMs?: number
 }): KeeperClient {
   const digest = createHash('sha256')

@@ -1,5 +1,5 @@
 /**
- * The keeper of terminals: a process of its own beside a Docker Engine, which holds the shells in containers and their
+ * The keeper of terminals: a process of its own beside a Docker Engine or a cluster, which holds the shells in containers and their
  * last output, so that both outlive the gateway that opened them. Docker gives the stream of an exec only to whoever
  * started it, and nothing can be assumed of an image that could hold a pty in the container itself.
  *
@@ -13,11 +13,9 @@ import { pino } from 'pino'
 import { asFailure, encodeFailure } from '../port/answers.ts'
 import { FRAME, FrameReader } from '../sessions/frames.ts'
 import { createSessionHost, type SessionHost } from '../sessions/session-host.ts'
-import { toComputeError } from './docker-errors.ts'
-import { createDockerLink } from './docker-link.ts'
-import { openDockerShell } from './docker-shell.ts'
 import { takeKeeperName } from './keeper-name.ts'
 import type { KeeperPlan, KeeperRequest } from './keeper-words.ts'
+import { keptShells } from './kept-shells.ts'
 import { hasRoomFor } from './shell-room.ts'
 
 const MACHINE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
@@ -26,7 +24,7 @@ process.title = 'berth-terminals'
 process.on('uncaughtException', complain)
 
 const plan = JSON.parse(await text(process.stdin)) as KeeperPlan
-const { docker } = createDockerLink(plan.place, pino({ level: 'warn' }, process.stderr))
+const shells = await keptShells(plan.place, pino({ level: 'warn' }, process.stderr))
 const hosts = new Map<string, SessionHost>()
 const sockets = new Set<Socket>()
 let lingering: NodeJS.Timeout | null = null
@@ -70,8 +68,8 @@ function hostOf(machine: string): SessionHost {
   const known = hosts.get(machine)
   if (known) return known
   const host = createSessionHost({
-    open: (options, events) => openDockerShell(docker.getContainer(machine), options, events),
-    failureOf: error => asFailure(toComputeError(error, `opening a terminal in ${machine}`)),
+    open: (options, events) => shells.open(machine, options, events),
+    failureOf: error => asFailure(shells.failureOf(error, `opening a terminal in ${machine}`)),
     mayOpen: () => hasRoomFor(sessionsHeld(), host.size),
     onEnd: () => {
       if (host.size === 0) hosts.delete(machine)

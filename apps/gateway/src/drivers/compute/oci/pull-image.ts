@@ -86,6 +86,22 @@ async function fetchImage(
   return record
 }
 
+/**
+ * What a registry says of an image, without its layers.
+ * @throws OciFailure.
+ */
+export async function describeImage(
+  reference: string,
+  options: { terms: RegistryTerms; signal: AbortSignal },
+): Promise<ImageRecord> {
+  const parsed = parseReference(reference)
+  if (!parsed) throw new OciFailure('not_an_image', 'its reference is none')
+  const client = createRegistryClient({ ...options, reference: parsed, patience: PATIENCE })
+  const found = await findManifest(client, parsed.version)
+  const config = await fetchConfig(client, found.manifest.config, PATIENCE)
+  return recordOf(reference, { found, config, layers: layersOf(found.manifest, config.config) })
+}
+
 type Manifest = z.infer<typeof manifestSchema>
 
 /** The manifest for this kind of computer. */

@@ -43,6 +43,10 @@ export type ComputeErrorCode =
   | 'exhausted'
   /** The machine's host has no room on its disk. Retry later. */
   | 'no_room'
+  /** No computer of the engine's has room for the machine now. Retry later. */
+  | 'unschedulable'
+  /** What its customer may have on the engine is used up. Retry later. */
+  | 'quota_reached'
   /** The engine does not answer. Retry. */
   | 'engine_unavailable'
   /** Anything else; the message says what. Retry. */

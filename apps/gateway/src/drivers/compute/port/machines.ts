@@ -46,6 +46,11 @@ export interface MachineSpec {
   /** The instance id: `[a-z0-9-]`, at most 40 characters. */
   id: string
   hostname: string
+  /**
+   * Whose it is, by an id that says nothing else: an engine may keep what is one customer's apart from all others. What it was
+   * first made with stays. Left out: nobody says.
+   */
+  tenant?: string
   image: ImageRecipe
   cpu_count: number
   memory_mb: number
@@ -115,9 +120,11 @@ export type MachineStatus =
     }
   /**
    * `cause` where that is known: the disk of its computer was nearly full, and it took most of that; or its command
-   * ended, and it was to end with it.
+   * ended, and it was to end with it; or its memory was used up; or its computer needed what it took, or was lost.
    */
-  | { state: 'stopped'; exit_code: number | null; cause?: 'disk_full' | 'command_ended' }
+  | { state: 'stopped'; exit_code: number | null; cause?: StopCause }
+
+export type StopCause = 'disk_full' | 'command_ended' | 'out_of_memory' | 'evicted' | 'node_lost'
 
 export interface MachineListing {
   id: string

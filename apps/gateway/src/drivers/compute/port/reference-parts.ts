@@ -1,6 +1,7 @@
 /** Drivers that make machines of any registry's images, and the part of a recipe that each takes. */
 const PART_OF: Readonly<Record<string, (reference: string) => unknown>> = {
   docker: reference => reference,
+  kubernetes: reference => reference,
   sandbox: reference => ({ image: reference }),
 }
 

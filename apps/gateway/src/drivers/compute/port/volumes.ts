@@ -83,6 +83,8 @@ export type Sharing = { offered: true } | { offered: false; why: string }
 export interface VolumeSpec {
   /** `[a-z0-9-]`, at most 40 characters. */
   id: string
+  /** Whose it is, as that of a machine: an engine may give it to that customer's machines alone. Left out: nobody says. */
+  tenant?: string
   size_gb: number
   /** It is never grown, and one machine alone has it: an engine may hold it to its size by that. */
   fixed?: true

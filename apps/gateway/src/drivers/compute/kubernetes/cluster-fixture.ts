@@ -1,0 +1,222 @@
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { V1PersistentVolume, V1PersistentVolumeClaim } from '@kubernetes/client-node'
+import { layTestTree } from '../docker/test-image.ts'
+import type { ImageRecipe } from '../port/images.ts'
+import type { ClusterTerms } from './kube-engine.ts'
+import { createKubeLink, type KubeLink, type KubePlace } from './kube-link.ts'
+
+const run = promisify(execFile)
+const PEERS = process.env.PEERS ?? join(homedir(), '.cache', 'peers')
+const KUBE = join(PEERS, 'bin', 'kube')
+const CONTAINERD = join(PEERS, 'run', 'real', 'c.sock')
+/** An administrator's kubeconfig of a cluster with a node that runs pods. */
+const ADMIN = process.env.BERTH_TEST_KUBECONFIG ?? join(PEERS, 'run', 'admin.kubeconfig')
+const RBAC = join(import.meta.dirname, '../../../../../../deploy/kubernetes/rbac.yaml')
+const CLASS = 'berth-test'
+const PROVISION_MS = 150
+const GPUS = 'NVIDIA-H100-80GB-HBM3'
+
+/** Whether there is a cluster to test with. */
+export const clusterProbe: { ok: true } | { ok: false; why: string } = (() => {
+  if (!existsSync(ADMIN)) return { ok: false, why: `no kubeconfig at ${ADMIN}; set BERTH_TEST_KUBECONFIG` }
+  if (!existsSync(KUBE) || !existsSync(CONTAINERD)) {
+    return {
+      ok: false,
+      why: 'its node’s containerd is not on this computer, so it cannot be given the test image',
+    }
+  }
+  const { status } = kubectlNow(['get', 'nodes', '-o', 'name', '--request-timeout=5s'])
+  return status === 0 ? { ok: true } : { ok: false, why: `the cluster of ${ADMIN} does not answer` }
+})()
+
+function kubectlNow(args: string[]) {
+  return spawnSync(KUBE, ['kubectl', '--kubeconfig', ADMIN, ...args], { encoding: 'utf8' })
+}
+
+/** As the administrator. */
+export async function kubectl(...args: string[]): Promise<string> {
+  const { stdout } = await run(KUBE, ['kubectl', '--kubeconfig', ADMIN, ...args])
+  return stdout
+}
+
+export interface TestCluster {
+  /** With the rights that the manifest gives, and no others. */
+  place: KubePlace
+  file: string
+  /** As the administrator. */
+  admin: KubeLink
+  image: ImageRecipe
+  reference: string
+  terms: ClusterTerms
+  /** Removes all that a cloud has in the cluster. */
+  removeCloud(cloudId: string): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Makes a cluster ready for machines: the rights of a gateway from their manifest, an image on its node, GPUs with a name, and
+ * a class of storage. There is no provisioner in the cluster, so this process is one for as long as it tests: each claim of the
+ * class gets a folder of the node's.
+ */
+export async function openTestCluster(): Promise<TestCluster> {
+  const dir = mkdtempSync(join(tmpdir(), 'berth-cluster-'))
+  await kubectl('apply', '-f', RBAC)
+  const token = (await kubectl('-n', 'berth', 'create', 'token', 'berth-gateway', '--duration=24h')).trim()
+  const file = join(dir, 'kubeconfig')
+  const config = JSON.parse(await kubectl('config', 'view', '--raw', '-o', 'json')) as {
+    users: unknown[]
+    contexts: { context: { user: string } }[]
+  }
+  config.users = [{ name: 'gateway', user: { token } }]
+  for (const { context } of config.contexts) context.user = 'gateway'
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
+  const reference = await importImage()
+  await kubectl(
+    'label',
+    'nodes',
+    '--all',
+    '--overwrite',
+    `nvidia.com/gpu.product=${GPUS}`,
+    'nvidia.com/gpu.memory=81559',
+  )
+  const admin = await createKubeLink({ kind: 'kubeconfig', file: ADMIN, context: null })
+  const folder = await mkdtemp(join(tmpdir(), 'berth-claims-'))
+  const provisioner = await provision(admin, folder)
+  return {
+    place: { kind: 'kubeconfig', file, context: null },
+    file,
+    admin,
+    reference,
+    image: { id: 'test', parts: { kubernetes: { image: reference, pull: 'never', command: ['bash'] } } },
+    terms: {
+      storageClass: CLASS,
+      volumeClass: CLASS,
+      volumesShared: true,
+      sizesEnforced: false,
+      runtimeClass: null,
+      userNamespaces: false,
+      gpuLabel: 'nvidia.com/gpu.product',
+      nodeSelector: {},
+      policiesHold: false,
+      reachesPods: false,
+      gatewayNamespace: null,
+      helperImage: reference,
+      quota: {},
+    },
+    async removeCloud(cloudId) {
+      await kubectl('delete', 'namespaces', '-l', `berth.cloud=${cloudId}`, '--wait=true', '--timeout=60s')
+    },
+    async close() {
+      await provisioner.stop()
+      admin.close()
+      await rm(folder, { recursive: true, force: true })
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Gives the node an image of this computer's own programs. @returns Its reference. */
+async function importImage(): Promise<string> {
+  const tree = await mkdtemp(join(tmpdir(), 'berth-tree-'))
+  const out = await mkdtemp(join(tmpdir(), 'berth-image-'))
+  try {
+    await layTestTree(tree, ['busybox'])
+    const layer = join(out, 'layer.tar')
+    await run('tar', ['-C', tree, '--owner=0', '--group=0', '--mtime=@0', '--sort=name', '-cf', layer, '.'])
+    const digest = createHash('sha256')
+      .update(await readFile(layer))
+      .digest('hex')
+    const reference = `peers.local/berth-test:${digest.slice(0, 12)}`
+    const ctr = (...args: string[]) => run('ctr', ['-a', CONTAINERD, '-n', 'k8s.io', ...args])
+    const { stdout } = await ctr('images', 'ls', '-q')
+    if (stdout.split('\n').includes(reference)) return reference
+    const config = JSON.stringify({
+      architecture: process.arch === 'x64' ? 'amd64' : 'arm64',
+      os: 'linux',
+      config: { Env: ['PATH=/usr/local/bin:/usr/bin:/bin'], Cmd: ['bash'], WorkingDir: '/root' },
+      rootfs: { type: 'layers', diff_ids: [`sha256:${digest}`] },
+    })
+    await writeFile(join(out, 'config.json'), config)
+    const manifest = [{ Config: 'config.json', RepoTags: [reference], Layers: ['layer.tar'] }]
+    await writeFile(join(out, 'manifest.json'), JSON.stringify(manifest))
+    const archive = join(out, 'image.tar')
+    await run('tar', ['-C', out, '-cf', archive, 'manifest.json', 'config.json', 'layer.tar'])
+    await ctr('images', 'import', archive)
+    return reference
+  } finally {
+    await rm(tree, { recursive: true, force: true })
+    await rm(out, { recursive: true, force: true })
+  }
+}
+
+/** Makes a volume for each claim of the test's class, and takes it away with the claim. */
+async function provision(admin: KubeLink, folder: string) {
+  execFileSync(KUBE, ['kubectl', '--kubeconfig', ADMIN, 'apply', '-f', '-'], {
+    input: JSON.stringify({
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: CLASS },
+      provisioner: 'kubernetes.io/no-provisioner',
+      volumeBindingMode: 'Immediate',
+      allowVolumeExpansion: true,
+    }),
+  })
+  const made = new Set<string>()
+  let isOver = false
+
+  async function round(): Promise<void> {
+    const { items: claims } = await admin.json<{ items: V1PersistentVolumeClaim[] }>(
+      'GET',
+      '/api/v1/persistentvolumeclaims',
+    )
+    for (const { metadata, spec, status } of claims) {
+      const uid = metadata?.uid ?? ''
+      if (spec?.storageClassName !== CLASS || status?.phase !== 'Pending' || made.has(uid)) continue
+      made.add(uid)
+      await mkdir(join(folder, uid), { recursive: true })
+      const volume = {
+        apiVersion: 'v1',
+        kind: 'PersistentVolume',
+        metadata: { name: `berth-test-${uid}` },
+        spec: {
+          capacity: spec.resources?.requests,
+          accessModes: spec.accessModes,
+          storageClassName: CLASS,
+          persistentVolumeReclaimPolicy: 'Retain',
+          hostPath: { path: join(folder, uid) },
+          claimRef: { namespace: metadata?.namespace, name: metadata?.name, uid },
+        },
+      }
+      await admin.json('POST', '/api/v1/persistentvolumes', { body: volume })
+    }
+    const { items: volumes } = await admin.json<{ items: V1PersistentVolume[] }>(
+      'GET',
+      '/api/v1/persistentvolumes',
+    )
+    for (const { metadata, spec, status } of volumes) {
+      if (spec?.storageClassName !== CLASS || status?.phase !== 'Released') continue
+      await rm(spec.hostPath?.path ?? '', { recursive: true, force: true })
+      await admin.json('DELETE', `/api/v1/persistentvolumes/${metadata?.name}`)
+    }
+  }
+
+  const loop = (async () => {
+    while (!isOver) {
+      await round().catch(() => undefined)
+      await new Promise(resolve => setTimeout(resolve, PROVISION_MS))
+    }
+    await round().catch(() => undefined)
+  })()
+  return {
+    stop: async () => {
+      isOver = true
+      await loop
+    },
+  }
+}

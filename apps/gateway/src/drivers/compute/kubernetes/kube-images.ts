@@ -1,0 +1,237 @@
+import type { V1Pod } from '@kubernetes/client-node'
+import { z } from 'zod'
+import { OciFailure } from '../oci/oci-failure.ts'
+import { describeImage } from '../oci/pull-image.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import { parseReference } from '../port/image-reference.ts'
+import type { ImageRecipe, ImageStore, PullProgress } from '../port/images.ts'
+import type { RegistryAccess, RegistryTerms } from '../port/registry-access.ts'
+import { awaitPod } from './await-pod.ts'
+import { type KubeLink, orNull, translated } from './kube-link.ts'
+import { CLOUD_LABEL, digestOf, ERRAND_LABEL, type KubeNames, pathOf } from './kube-names.ts'
+import type { KubeNodes } from './kube-nodes.ts'
+import type { KubeObjects } from './kube-objects.ts'
+import { findKubeImage, type KubeImage, kubeImage } from './kube-recipe.ts'
+import { type ImageFacts, SECURITY } from './pod-plan.ts'
+import type { createTenantNamespaces } from './tenant-namespaces.ts'
+
+const HOME_OF_ROOT = '/root'
+/** More than the layers of any image take to come; whoever waits has a shorter patience. */
+const PULL_TIMEOUT_MS = 3_600_000
+const DOCKER_HUB = 'registry-1.docker.io'
+/** Docker Hub's own name in files of logins. */
+const DOCKER_HUB_LOGIN = 'https://index.docker.io/v1/'
+const ROOTS: ReadonlySet<string> = new Set(['', '0', 'root', '0:0', 'root:root'])
+
+const keptSchema = z.object({
+  entrypoint: z.array(z.string()),
+  command: z.array(z.string()),
+  home: z.string(),
+  is_user: z.boolean(),
+  /** The host whose login it needed; null for none. */
+  login: z.string().nullable(),
+})
+type KeptFacts = z.infer<typeof keptSchema>
+
+/**
+ * Images, which nodes fetch themselves. What an image says of itself is asked from its registry and kept in the cluster, since
+ * a pod whose command is ours must be told what the image would have run.
+ */
+export function createKubeImages(deps: {
+  link: KubeLink
+  objects: KubeObjects
+  names: KubeNames
+  cloudId: string
+  nodes: KubeNodes
+  namespaces: ReturnType<typeof createTenantNamespaces>
+}) {
+  const { link, objects, names, cloudId, nodes, namespaces } = deps
+
+  /** What is known of an image; null where its registry was never asked for whoever wants it. */
+  async function keptOf(image: KubeImage): Promise<KeptFacts | null> {
+    if (image.told) {
+      return { ...image.told, home: image.home ?? HOME_OF_ROOT, is_user: false, login: null }
+    }
+    const namespace = await namespaces.ensure(image.owner ?? undefined)
+    const path = pathOf('configmaps', namespace, names.image(image.reference))
+    const found = await orNull(link.json<{ data?: Record<string, string> }>('GET', path))
+    const kept = found?.data?.facts
+    return kept === undefined ? null : keptSchema.parse(JSON.parse(kept))
+  }
+
+  /**
+   * What a machine is made from.
+   * @param tenant Whose machine it is: what its image's login is kept beside.
+   * @throws ComputeError `image_unavailable`.
+   */
+  async function factsOf(recipe: ImageRecipe, tenant: string | undefined): Promise<ImageFacts> {
+    const image = kubeImage(recipe)
+    const kept = await keptOf(image)
+    if (!kept) throw new ComputeError('image_unavailable', `${recipe.id} was not pulled yet`)
+    const { login, home, ...facts } = kept
+    if (login !== null) await lend(image, login, tenant)
+    return {
+      ...facts,
+      reference: image.reference,
+      is_pulled: image.is_pulled,
+      home: image.home ?? home,
+      pull_secret: login === null ? null : names.pullSecret(login),
+    }
+  }
+
+  /** A login is in the namespace of whoever pulled by it; the operator's goes along to where a machine is. */
+  async function lend(image: KubeImage, host: string, tenant: string | undefined): Promise<void> {
+    const from = names.namespace(image.owner ?? undefined)
+    const to = names.namespace(tenant)
+    if (from === to) return
+    const path = pathOf('secrets', from, names.pullSecret(host))
+    const found = await orNull(link.json<{ data?: Record<string, string> }>('GET', path))
+    const data = found?.data?.['.dockerconfigjson']
+    if (data !== undefined) await keepLogin(to, host, data)
+  }
+
+  async function keepLogin(namespace: string, host: string, data: string): Promise<void> {
+    await objects.apply(pathOf('secrets', namespace, names.pullSecret(host)), {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: names.pullSecret(host), namespace, labels: { [CLOUD_LABEL]: cloudId } },
+      type: 'kubernetes.io/dockerconfigjson',
+      data: { '.dockerconfigjson': data },
+    })
+  }
+
+  async function has(recipe: ImageRecipe): Promise<boolean> {
+    const image = findKubeImage(recipe)
+    // That a node has it says nothing of whether this customer may.
+    if (!image || image.owner !== null) return false
+    if ((await keptOf(image)) === null) return false
+    return await nodes.haveImage(image.reference)
+  }
+
+  async function pull(
+    recipe: ImageRecipe,
+    onProgress: (progress: PullProgress) => void,
+    signal: AbortSignal,
+    access?: RegistryAccess,
+  ): Promise<void> {
+    const image = kubeImage(recipe)
+    if (await has(recipe)) return
+    if (!image.is_pulled) {
+      throw new ComputeError('image_unavailable', `no node has ${image.reference}, which is never pulled`)
+    }
+    const host = parseReference(image.reference)?.host ?? ''
+    const terms = (await access?.(host)) ?? { login: null, ca: null, also: [] }
+    const tenant = image.owner ?? undefined
+    const namespace = await namespaces.ensure(tenant)
+    const bytes_total = await describe(image, { terms, host, namespace, signal })
+    onProgress({ bytes_done: 0, bytes_total })
+    await fetch(image, { namespace, login: terms.login ? host : null, signal })
+    if (bytes_total !== null) onProgress({ bytes_done: bytes_total, bytes_total })
+  }
+
+  /** Asks the registry what the image is, and keeps it. @returns How many bytes its layers have; null where it was not asked. */
+  async function describe(
+    image: KubeImage,
+    asked: { terms: RegistryTerms; host: string; namespace: string; signal: AbortSignal },
+  ): Promise<number | null> {
+    const { terms, host, namespace, signal } = asked
+    if (terms.login) await keepLogin(namespace, host, loginFile(host, terms.login))
+    if (image.told) return null
+    const found = await describeImage(image.reference, { terms, signal }).catch(cause => {
+      if (cause instanceof OciFailure) throw new ComputeError(cause.code, cause.message, { cause })
+      throw cause
+    })
+    const kept: KeptFacts = {
+      entrypoint: found.entrypoint,
+      command: found.command,
+      home: homeOf(found),
+      is_user: !ROOTS.has(found.user),
+      login: terms.login ? host : null,
+    }
+    const name = names.image(image.reference)
+    await objects.apply(pathOf('configmaps', namespace, name), {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name, namespace, labels: { [CLOUD_LABEL]: cloudId } },
+      data: { facts: JSON.stringify(kept), reference: image.reference },
+    })
+    return found.layers.reduce((sum, { size }) => sum + size, 0)
+  }
+
+  /** Has a node fetch the image, by a pod that ends at once; the scheduler then prefers that node for its machines. */
+  async function fetch(
+    image: KubeImage,
+    options: { namespace: string; login: string | null; signal: AbortSignal },
+  ): Promise<void> {
+    const { namespace, login, signal } = options
+    const name = `pull-${digestOf(image.reference)}`
+    const pod = await objects.apply<V1Pod>(pathOf('pods', namespace, name), {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, namespace, labels: { [CLOUD_LABEL]: cloudId, [ERRAND_LABEL]: 'pull' } },
+      spec: {
+        restartPolicy: 'Never',
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        terminationGracePeriodSeconds: 0,
+        tolerations: [{ key: 'nvidia.com/gpu', operator: 'Exists' }],
+        ...(nodes.selector && { nodeSelector: nodes.selector }),
+        ...(login !== null && { imagePullSecrets: [{ name: names.pullSecret(login) }] }),
+        securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+        containers: [
+          {
+            name: 'machine',
+            image: image.reference,
+            imagePullPolicy: login === null ? 'IfNotPresent' : 'Always',
+            command: ['/bin/sh', '-c', 'exit 0'],
+            resources: { requests: { cpu: '10m', memory: '16Mi' }, limits: { cpu: '1', memory: '128Mi' } },
+            securityContext: SECURITY,
+          },
+        ],
+      },
+    })
+    const place = { namespace, name, uid: pod.metadata?.uid }
+    try {
+      await awaitPod(link, place, {
+        until: one => (one.status?.containerStatuses?.[0]?.imageID ?? '') !== '',
+        hadLogin: login !== null,
+        signal,
+        timeoutMs: PULL_TIMEOUT_MS,
+      })
+    } finally {
+      await objects.remove('pods', place, { graceS: 0 }).catch(() => undefined)
+    }
+  }
+
+  const images: ImageStore = {
+    lackFor: recipe =>
+      findKubeImage(recipe)
+        ? null
+        : 'Its recipe names no image for Kubernetes: a reference, such as debian:12, which nodes can pull.',
+    has: recipe => translated('looking for an image', () => has(recipe)),
+    pull: (recipe, onProgress, signal, access) =>
+      translated('pulling an image', () => pull(recipe, onProgress, signal, access)),
+    own: {
+      lacks: 'Images of machines are not made on Kubernetes yet: what is to be kept is kept on volumes.',
+    },
+    dockerfile: {
+      lacks:
+        'Dockerfiles are not built on Kubernetes yet: an image is built elsewhere, and pulled from its registry.',
+    },
+  }
+  return { images, factsOf }
+}
+
+/** What the kubelet reads a login from, as secrets hold it. */
+function loginFile(host: string, { username, password }: { username: string; password: string }): string {
+  const auth = Buffer.from(`${username}:${password}`).toString('base64')
+  const name = host === DOCKER_HUB ? DOCKER_HUB_LOGIN : host
+  return Buffer.from(JSON.stringify({ auths: { [name]: { username, password, auth } } })).toString('base64')
+}
+
+/** Where an image's user is at home, as far as it says so. */
+function homeOf(image: { user: string; env: Record<string, string>; working_dir: string }): string {
+  if (ROOTS.has(image.user)) return HOME_OF_ROOT
+  if (image.env.HOME?.startsWith('/')) return image.env.HOME
+  return image.working_dir.startsWith('/home/') ? image.working_dir : HOME_OF_ROOT
+}

@@ -1,0 +1,211 @@
+import type { V1PersistentVolumeClaim, V1Pod } from '@kubernetes/client-node'
+import { MACHINE_ID_PATTERN } from '../machine-id.ts'
+import { ComputeError } from '../port/compute-error.ts'
+import type { VolumeSpec, VolumeStore, VolumeUse } from '../port/volumes.ts'
+import { awaitPod } from './await-pod.ts'
+import { type KubeLink, translated } from './kube-link.ts'
+import {
+  CLOUD_LABEL,
+  ERRAND_LABEL,
+  INSTANCE_LABEL,
+  type KubeNames,
+  pathOf,
+  VOLUME_LABEL,
+} from './kube-names.ts'
+import { quantity } from './kube-nodes.ts'
+import { type KubeObjects, ownerOf } from './kube-objects.ts'
+import { SECURITY } from './pod-plan.ts'
+import type { createTenantNamespaces } from './tenant-namespaces.ts'
+
+const BYTES_PER_GB = 1024 ** 3
+const BYTES_PER_KB = 1024
+/** Counting takes so long at most; what is larger is not measured. */
+const MEASURE_TIMEOUT_MS = 20_000
+const ORDERS_KEY = 'orders'
+/** What it counts goes where the kubelet reads how a container ended. */
+const MEASURE_SCRIPT = 'du -sk /volume | cut -f1 > /dev/termination-log'
+
+/** Volumes as claims, of the class that the operator names, each in its customer's namespace. */
+export function createKubeVolumes(deps: {
+  link: KubeLink
+  objects: KubeObjects
+  names: KubeNames
+  cloudId: string
+  namespaces: ReturnType<typeof createTenantNamespaces>
+  /** Null: the cluster's own choice. */
+  storageClass: string | null
+  /** Whether the class gives a volume to machines on several nodes. */
+  isShared: boolean
+  /** Whether the operator knows that it holds them to their size. */
+  isBounded: boolean
+  /** What counts what a volume holds. */
+  helperImage: string
+}): VolumeStore {
+  const { link, objects, names, cloudId } = deps
+  const find = (id: string) => objects.findDisk(VOLUME_LABEL, id)
+
+  async function make({ id, size_gb, tenant }: VolumeSpec): Promise<void> {
+    if (!MACHINE_ID_PATTERN.test(id)) throw new ComputeError('unsupported', `not a volume id: ${id}`)
+    if (await find(id)) return
+    const namespace = await deps.namespaces.ensure(tenant)
+    const name = names.volume(id)
+    await objects.apply(pathOf('persistentvolumeclaims', namespace, name), {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name, namespace, labels: { [CLOUD_LABEL]: cloudId, [VOLUME_LABEL]: id } },
+      spec: {
+        accessModes: [deps.isShared ? 'ReadWriteMany' : 'ReadWriteOnce'],
+        resources: { requests: { storage: `${size_gb}Gi` } },
+        ...(deps.storageClass !== null && { storageClassName: deps.storageClass }),
+      },
+    })
+  }
+
+  async function mustFind(id: string) {
+    const found = await find(id)
+    if (!found) throw new ComputeError('not_found', `no volume ${id}`)
+    return found
+  }
+
+  async function grow({ id, size_gb }: VolumeSpec): Promise<void> {
+    const { namespace, claim } = await mustFind(id)
+    if (quantity(claim.spec?.resources?.requests?.storage) >= size_gb * BYTES_PER_GB) return
+    // A claim that nothing was made for yet is made anew of its new size: the API lets none of those grow.
+    if (claim.status?.phase === 'Pending') {
+      await objects.remove('persistentvolumeclaims', {
+        namespace,
+        name: names.volume(id),
+        uid: claim.metadata?.uid,
+      })
+      return makeIn(namespace, claim, size_gb)
+    }
+    await link.json('PATCH', pathOf('persistentvolumeclaims', namespace, names.volume(id)), {
+      contentType: 'application/merge-patch+json',
+      body: { spec: { resources: { requests: { storage: `${size_gb}Gi` } } } },
+    })
+  }
+
+  async function makeIn(namespace: string, claim: V1PersistentVolumeClaim, size_gb: number): Promise<void> {
+    const { name = '', labels } = claim.metadata ?? {}
+    await objects.apply(pathOf('persistentvolumeclaims', namespace, name), {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name, namespace, labels },
+      spec: {
+        accessModes: claim.spec?.accessModes,
+        resources: { requests: { storage: `${size_gb}Gi` } },
+        ...(deps.storageClass !== null && { storageClassName: deps.storageClass }),
+      },
+    })
+  }
+
+  async function remove(id: string): Promise<void> {
+    const found = await find(id)
+    if (!found) return
+    if (await isAttached(id, found.namespace))
+      throw new ComputeError('failed', `the volume ${id} is attached to a machine`)
+    await objects.remove('persistentvolumeclaims', {
+      namespace: found.namespace,
+      name: names.volume(id),
+      uid: found.claim.metadata?.uid,
+    })
+  }
+
+  /** Whether a machine's orders name it, running or not. */
+  async function isAttached(id: string, namespace: string): Promise<boolean> {
+    const { items } = await link.json<{ items: { data?: Record<string, string> }[] }>(
+      'GET',
+      pathOf('secrets', namespace),
+      { query: { labelSelector: names.selector(INSTANCE_LABEL) } },
+    )
+    return items.some(({ data }) => {
+      const text = Buffer.from(data?.[ORDERS_KEY] ?? '', 'base64').toString()
+      const { spec } = JSON.parse(text || '{}') as { spec?: { volumes?: { id: string }[] } }
+      return spec?.volumes?.some(volume => volume.id === id) === true
+    })
+  }
+
+  /** Counts by a pod for a moment, which looks at the volume and has no rights over it. */
+  async function measure(id: string): Promise<VolumeUse | null> {
+    const { namespace, claim } = await mustFind(id)
+    const name = `measure-${names.volume(id)}`
+    const place = { namespace, name }
+    await objects.remove('pods', place, { graceS: 0 })
+    const pod = await objects.apply<V1Pod>(pathOf('pods', namespace, name), {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name,
+        namespace,
+        labels: { [CLOUD_LABEL]: cloudId, [ERRAND_LABEL]: 'measure' },
+        ownerReferences: [ownerOf(claim)],
+      },
+      spec: {
+        restartPolicy: 'Never',
+        activeDeadlineSeconds: Math.ceil(MEASURE_TIMEOUT_MS / 1_000),
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        terminationGracePeriodSeconds: 0,
+        securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+        containers: [
+          {
+            name: 'machine',
+            image: deps.helperImage,
+            command: ['/bin/sh', '-c', MEASURE_SCRIPT],
+            resources: { requests: { cpu: '10m', memory: '16Mi' }, limits: { cpu: '1', memory: '128Mi' } },
+            securityContext: { ...SECURITY, readOnlyRootFilesystem: true },
+            volumeMounts: [{ name: 'volume', mountPath: '/volume', readOnly: true }],
+          },
+        ],
+        volumes: [{ name: 'volume', persistentVolumeClaim: { claimName: names.volume(id) } }],
+      },
+    })
+    try {
+      const done = await awaitPod(
+        link,
+        { ...place, uid: pod.metadata?.uid },
+        {
+          until: ({ status }) => status?.phase === 'Succeeded' || status?.phase === 'Failed',
+          hadLogin: false,
+          signal: AbortSignal.timeout(2 * MEASURE_TIMEOUT_MS),
+          timeoutMs: 2 * MEASURE_TIMEOUT_MS,
+        },
+      )
+      const said = done.status?.containerStatuses?.[0]?.state?.terminated?.message ?? ''
+      return /^\d{1,15}\s*$/.test(said) ? { used_bytes: Number(said) * BYTES_PER_KB } : null
+    } finally {
+      await objects.remove('pods', { ...place, uid: pod.metadata?.uid }, { graceS: 0 }).catch(() => undefined)
+    }
+  }
+
+  const limit = deps.isBounded
+    ? { enforced: true as const, how: 'the storage class' }
+    : {
+        enforced: false as const,
+        why: 'Kubernetes does not tell whether the storage class holds a volume to its size',
+      }
+  return {
+    size_limit: limit,
+    fixed_size_limit: limit,
+    sharing: deps.isShared
+      ? { offered: true }
+      : { offered: false, why: 'the storage class gives a volume to the machines of one node alone' },
+    make: volume => translated(`making the volume ${volume.id}`, () => make(volume)),
+    grow: volume => translated(`growing the volume ${volume.id}`, () => grow(volume)),
+    delete: id => translated(`deleting the volume ${id}`, () => remove(id)),
+    measure: id => translated(`measuring the volume ${id}`, () => measure(id)),
+    folder: async id => {
+      await translated(`looking for the volume ${id}`, () => mustFind(id))
+      return {
+        lacks: 'What a volume holds lies on the cluster’s storage, where this computer does not see it.',
+      }
+    },
+    copies: {
+      lacks: 'Volumes are not copied on Kubernetes yet: its snapshots come with a later version.',
+    },
+    list: async () => {
+      const claims = await translated('listing volumes', () => objects.listDisks(VOLUME_LABEL))
+      return claims.flatMap(({ metadata }) => metadata?.labels?.[VOLUME_LABEL] ?? [])
+    },
+  }
+}

@@ -6,7 +6,6 @@ import {
   type CreationItem,
 } from '@berth/contract/creations'
 import type { Model } from '@berth/contract/models'
-import { Button } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { useSession } from '../../app/session/session.ts'
@@ -14,9 +13,10 @@ import { ListBar } from '../../lists/ListBar.tsx'
 import { findText, useFilters } from '../../lists/use-filters.ts'
 import { type Creations, useCreations } from '../../making/creation-queries.ts'
 import { DownloadAll } from '../../making/DownloadAll.tsx'
+import { MoreRuns } from '../../making/MoreRuns.tsx'
+import { NoRunFound } from '../../making/NoRunFound.tsx'
 import { StartPrompts } from '../../making/StartPrompts.tsx'
 import { Answer } from '../../ui/Answer.tsx'
-import { EmptyState } from '../../ui/EmptyState.tsx'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import classes from './ImageRuns.module.css'
 import { RunView } from './RunView.tsx'
@@ -88,27 +88,11 @@ function OwnRuns(props: ImageRunsProps) {
           ) : isFirst ? (
             <StartPrompts kind="image" onChoose={props.onPrompt} />
           ) : (
-            <EmptyState
-              title={t('runs.none_found')}
-              action={
-                <Button variant="default" onClick={filters.reset}>
-                  {t('runs.show_all')}
-                </Button>
-              }
-            />
+            <NoRunFound onShowAll={filters.reset} />
           )
         }
       </Answer>
-      {query.hasNextPage && (
-        <Button
-          variant="default"
-          className={classes.more ?? ''}
-          loading={query.isFetchingNextPage}
-          onClick={() => void query.fetchNextPage()}
-        >
-          {t('runs.more')}
-        </Button>
-      )}
+      <MoreRuns query={query} />
     </>
   )
 }

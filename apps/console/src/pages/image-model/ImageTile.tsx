@@ -1,11 +1,4 @@
-import {
-  type Creation,
-  type CreationFile,
-  type CreationItem,
-  retryCreation,
-  starCreation,
-} from '@berth/contract/creations'
-import { modelMostMicro } from '@berth/contract/model-cost'
+import { type Creation, type CreationFile, type CreationItem, starCreation } from '@berth/contract/creations'
 import type { Model } from '@berth/contract/models'
 import { ActionIcon, Button, Loader } from '@mantine/core'
 import {
@@ -21,11 +14,10 @@ import {
 import type { CSSProperties } from 'react'
 import { useTranslation } from 'react-i18next'
 import { told, useChange } from '../../api/use-change.ts'
-import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { downloadOf } from '../../making/file-address.ts'
 import { pixelsOfSize } from '../../making/picture-sizes.ts'
+import { RetryButton } from '../../making/RetryButton.tsx'
 import { useFormat } from '../../ui/format.ts'
-import { toast } from '../../ui/toast.ts'
 import classes from './ImageTile.module.css'
 
 interface ImageTileProps {
@@ -179,8 +171,6 @@ function UnderWay({ item }: { item: CreationItem }) {
 /** Its place stays; what it would have cost was not charged. */
 function NotMade({ item, model, currency }: ImageTileProps) {
   const { t } = useTranslation('making')
-  const format = useFormat()
-  const retry = useChange(retryCreation, { whenGone: () => toast.good(t('image.begun')) })
   const isStopped = item.status === 'stopped'
   const Icon = isStopped ? IconPlayerStop : IconAlertTriangle
   return (
@@ -190,17 +180,7 @@ function NotMade({ item, model, currency }: ImageTileProps) {
       <p className={classes.why}>
         {item.error?.message} {t('tile.not_charged')}
       </p>
-      {model && (
-        <VerifiedButton
-          call={retryCreation}
-          variant="default"
-          size="xs"
-          loading={retry.busy}
-          onClick={() => void retry.send({ params: { id: item.id } }).catch(told)}
-        >
-          {t('tile.again', { price: format.exactMoney(modelMostMicro(model, { images: 1 }), currency) })}
-        </VerifiedButton>
-      )}
+      {model && <RetryButton {...{ item, model, currency }} units={{ images: 1 }} begun={t('image.begun')} />}
     </div>
   )
 }

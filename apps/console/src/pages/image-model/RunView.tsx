@@ -18,6 +18,7 @@ import { lazyPart } from '../../app/lazy-part.ts'
 import { ActionMenu } from '../../lists/ActionMenu.tsx'
 import { isOpenRun, useRunNow } from '../../making/creation-queries.ts'
 import { pixelsOfSize, sizeText } from '../../making/picture-sizes.ts'
+import { type RunDialog, RunDialogs } from '../../making/RunDialogs.tsx'
 import { useTook } from '../../making/use-took.ts'
 import { useFocusBack } from '../../ui/focus-back.ts'
 import { useFormat } from '../../ui/format.ts'
@@ -25,10 +26,6 @@ import { ImageTile } from './ImageTile.tsx'
 import classes from './RunView.module.css'
 
 const ImageDialog = lazyPart(() => import('./ImageDialog.tsx').then(module => module.ImageDialog))
-const RunCode = lazyPart(() => import('../../making/RunCode.tsx').then(module => module.RunCode))
-const ConfirmDialog = lazyPart(() =>
-  import('../../ui/ConfirmDialog.tsx').then(module => module.ConfirmDialog),
-)
 
 interface RunViewProps {
   /** As the list has it. */
@@ -47,7 +44,7 @@ interface RunViewProps {
 export function RunView({ listed, model, currency, show, onReuse, onStartFrom, onFilm }: RunViewProps) {
   const { t } = useTranslation('making')
   const run = useRunNow(listed)
-  const [asked, setAsked] = useState<'code' | 'delete' | null>(null)
+  const [asked, setAsked] = useState<RunDialog | null>(null)
   const stop = useChange(stopCreation)
   const remove = useChange(deleteCreation)
   const params = { id: run.id }
@@ -131,26 +128,15 @@ export function RunView({ listed, model, currency, show, onReuse, onStartFrom, o
             onClose={() => setOpened(null)}
           />
         )}
-        {asked === 'code' && (
-          <RunCode
-            codeOf={(tool, url) => imageCode(tool, { url, ...factsOf(run) })}
-            hasPicture={run.image !== null}
-            onClose={() => setAsked(null)}
-          />
-        )}
-        {asked === 'delete' && (
-          <ConfirmDialog
-            opened
-            danger
-            title={t('run.delete_title')}
-            confirmLabel={t('run.delete')}
-            onConfirm={() => remove.send({ params })}
-            onClose={() => setAsked(null)}
-          >
-            {t('run.delete_text', { count: run.items.length })}
-          </ConfirmDialog>
-        )}
       </Suspense>
+      <RunDialogs
+        asked={asked}
+        codeOf={(tool, url) => imageCode(tool, { url, ...factsOf(run) })}
+        hasPicture={run.image !== null}
+        deleting={{ title: t('run.delete_title'), text: t('run.delete_text', { count: run.items.length }) }}
+        onDelete={() => remove.send({ params })}
+        onClose={() => setAsked(null)}
+      />
     </article>
   )
 }

@@ -3,11 +3,9 @@ import {
   type CreationFile,
   type CreationItem,
   deleteCreation,
-  retryCreation,
   starCreation,
 } from '@berth/contract/creations'
 import { videoCode } from '@berth/contract/model-call-code'
-import { modelMostMicro } from '@berth/contract/model-cost'
 import type { Model } from '@berth/contract/models'
 import { ActionIcon, Button } from '@mantine/core'
 import {
@@ -20,25 +18,19 @@ import {
   IconStarFilled,
   IconTrash,
 } from '@tabler/icons-react'
-import { type ReactNode, Suspense, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { told, useChange } from '../../api/use-change.ts'
-import { lazyPart } from '../../app/lazy-part.ts'
-import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { ActionMenu } from '../../lists/ActionMenu.tsx'
 import { downloadOf } from '../../making/file-address.ts'
 import { sizeText } from '../../making/picture-sizes.ts'
+import { RetryButton } from '../../making/RetryButton.tsx'
+import { type RunDialog, RunDialogs } from '../../making/RunDialogs.tsx'
 import { useTook } from '../../making/use-took.ts'
 import { bytesText } from '../../ui/bytes.ts'
 import { useFormat } from '../../ui/format.ts'
-import { toast } from '../../ui/toast.ts'
 import classes from './FilmCard.module.css'
 import { FilmPlayer } from './FilmPlayer.tsx'
-
-const RunCode = lazyPart(() => import('../../making/RunCode.tsx').then(module => module.RunCode))
-const ConfirmDialog = lazyPart(() =>
-  import('../../ui/ConfirmDialog.tsx').then(module => module.ConfirmDialog),
-)
 
 interface FilmCardProps {
   run: Creation
@@ -70,8 +62,6 @@ export function FilmCard(props: FilmCardProps) {
 
 function NotMade({ run, film, model, currency }: FilmCardProps & { film: CreationItem }) {
   const { t } = useTranslation('making')
-  const format = useFormat()
-  const retry = useChange(retryCreation, { whenGone: () => toast.good(t('video.begun')) })
   const isStopped = film.status === 'stopped'
   const Icon = isStopped ? IconPlayerStop : IconAlertTriangle
   return (
@@ -82,17 +72,11 @@ function NotMade({ run, film, model, currency }: FilmCardProps & { film: Creatio
         {film.error?.message} {t('tile.not_charged')}
       </p>
       {model && (
-        <VerifiedButton
-          call={retryCreation}
-          variant="default"
-          size="xs"
-          loading={retry.busy}
-          onClick={() => void retry.send({ params: { id: film.id } }).catch(told)}
-        >
-          {t('tile.again', {
-            price: format.exactMoney(modelMostMicro(model, { videoSeconds: run.seconds ?? 0 }), currency),
-          })}
-        </VerifiedButton>
+        <RetryButton
+          {...{ item: film, model, currency }}
+          units={{ videoSeconds: run.seconds ?? 0 }}
+          begun={t('video.begun')}
+        />
       )}
     </div>
   )
@@ -135,7 +119,7 @@ function Facts({ run, film, currency }: FilmCardProps & { film: CreationItem }) 
 function Ways({ run, film, onReuse }: FilmCardProps & { film: CreationItem }) {
   const { t } = useTranslation('making')
   const format = useFormat()
-  const [asked, setAsked] = useState<'code' | 'delete' | null>(null)
+  const [asked, setAsked] = useState<RunDialog | null>(null)
   const remove = useChange(deleteCreation)
   const star = useChange(starCreation)
   const { file, starred } = film
@@ -192,27 +176,14 @@ function Ways({ run, film, onReuse }: FilmCardProps & { film: CreationItem }) {
         />
       </div>
       <p className={classes.second}>{t('films.kept_until', { date: format.date(run.kept_until) })}</p>
-      <Suspense>
-        {asked === 'code' && (
-          <RunCode
-            codeOf={(tool, url) => videoCode(tool, { url, ...factsOf(run) })}
-            hasPicture={run.image !== null}
-            onClose={() => setAsked(null)}
-          />
-        )}
-        {asked === 'delete' && (
-          <ConfirmDialog
-            opened
-            danger
-            title={t('films.delete_title')}
-            confirmLabel={t('run.delete')}
-            onConfirm={() => remove.send({ params: { id: run.id } })}
-            onClose={() => setAsked(null)}
-          >
-            {t('films.delete_text')}
-          </ConfirmDialog>
-        )}
-      </Suspense>
+      <RunDialogs
+        asked={asked}
+        codeOf={(tool, url) => videoCode(tool, { url, ...factsOf(run) })}
+        hasPicture={run.image !== null}
+        deleting={{ title: t('films.delete_title'), text: t('films.delete_text') }}
+        onDelete={() => remove.send({ params: { id: run.id } })}
+        onClose={() => setAsked(null)}
+      />
     </footer>
   )
 }

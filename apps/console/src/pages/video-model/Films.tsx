@@ -1,6 +1,5 @@
 import type { Creation } from '@berth/contract/creations'
 import type { Model } from '@berth/contract/models'
-import { Button } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { useOpened } from '../../app/search.ts'
@@ -9,9 +8,10 @@ import { ListBar } from '../../lists/ListBar.tsx'
 import { findText, useFilters } from '../../lists/use-filters.ts'
 import { type Creations, isOpenRun, useCreations } from '../../making/creation-queries.ts'
 import { DownloadAll } from '../../making/DownloadAll.tsx'
+import { MoreRuns } from '../../making/MoreRuns.tsx'
+import { NoRunFound } from '../../making/NoRunFound.tsx'
 import { StartPrompts } from '../../making/StartPrompts.tsx'
 import { Answer } from '../../ui/Answer.tsx'
-import { EmptyState } from '../../ui/EmptyState.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { FilmCard } from './FilmCard.tsx'
 import { FilmProgress } from './FilmProgress.tsx'
@@ -29,7 +29,6 @@ interface FilmsProps {
 
 /** What is under way, the video that is shown, and the others; before anything was made, prompts to start from. */
 export function Films(props: FilmsProps) {
-  const { t } = useTranslation('making')
   const { user } = useSession()
   const filters = useFilters(search)
   const q = filters.values.q.trim()
@@ -56,16 +55,7 @@ export function Films(props: FilmsProps) {
           )
         }
       </Answer>
-      {all.hasNextPage && (
-        <Button
-          variant="default"
-          className={classes.more ?? ''}
-          loading={all.isFetchingNextPage}
-          onClick={() => void all.fetchNextPage()}
-        >
-          {t('runs.more')}
-        </Button>
-      )}
+      <MoreRuns query={all} />
     </>
   )
 }
@@ -106,14 +96,7 @@ function Kept({ data, filters, models, onReuse }: KeptProps) {
           <ListBar filters={filters} findLabel={t('runs.find')} end={<DownloadAll kind="video" />} />
         </div>
         {over.length === 0 ? (
-          <EmptyState
-            title={t('runs.none_found')}
-            action={
-              <Button variant="default" onClick={filters.reset}>
-                {t('runs.show_all')}
-              </Button>
-            }
-          />
+          <NoRunFound onShowAll={filters.reset} />
         ) : (
           <ul className={classes.thumbs}>
             {over.map(run => (

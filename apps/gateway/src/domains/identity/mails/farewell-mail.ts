@@ -1,18 +1,14 @@
 import type { Language } from '@berth/contract/limits'
 import type { MailContent } from '../../../drivers/mail/port.ts'
+import { type MailText, writeMail } from '../../../platform/mail-text.ts'
 
 interface Values {
   brand: string
   at: string
 }
 
-interface Text {
-  subject(values: Values): string
-  body(values: Values): string[]
-}
-
 /** The texts of the mail that says that the account was deleted. */
-export const FAREWELL_TEXTS: Record<Language, Text> = {
+export const FAREWELL_TEXTS: Record<Language, MailText<Values>> = {
   en: {
     subject: ({ brand }) => `Your ${brand} account was deleted`,
     body: ({ brand, at }) => [
@@ -61,6 +57,5 @@ export const FAREWELL_TEXTS: Record<Language, Text> = {
  * @param language The customer's.
  */
 export function farewellMail(to: string, language: Language, values: Values): MailContent {
-  const text = FAREWELL_TEXTS[language]
-  return { to, subject: text.subject(values), text: `${text.body(values).join('\n\n')}\n` }
+  return writeMail(to, FAREWELL_TEXTS[language], values)
 }

@@ -1,5 +1,6 @@
 import type { Language } from '@berth/contract/limits'
 import type { MailContent } from '../../../drivers/mail/port.ts'
+import { type MailText, writeMail } from '../../../platform/mail-text.ts'
 
 interface Values {
   brand: string
@@ -7,14 +8,8 @@ interface Values {
   link: string
 }
 
-interface Text {
-  subject(values: Values): string
-  /** Paragraphs; the link is one of its own. */
-  body(values: Values): string[]
-}
-
 /** The texts of the mail to whoever has an account by an address that somebody signed up with. */
-export const KNOWN_ADDRESS_TEXTS: Record<Language, Text> = {
+export const KNOWN_ADDRESS_TEXTS: Record<Language, MailText<Values>> = {
   en: {
     subject: ({ brand }) => `You have a ${brand} account already`,
     body: ({ brand, link }) => [
@@ -67,6 +62,5 @@ export const KNOWN_ADDRESS_TEXTS: Record<Language, Text> = {
  * @param language The customer's.
  */
 export function knownAddressMail(to: string, language: Language, values: Values): MailContent {
-  const text = KNOWN_ADDRESS_TEXTS[language]
-  return { to, subject: text.subject(values), text: `${text.body(values).join('\n\n')}\n` }
+  return writeMail(to, KNOWN_ADDRESS_TEXTS[language], values)
 }

@@ -1,5 +1,6 @@
 import type { Language } from '@berth/contract/limits'
 import type { MailContent } from '../../../drivers/mail/port.ts'
+import { type MailText, writeMail } from '../../../platform/mail-text.ts'
 
 interface Values {
   brand: string
@@ -10,14 +11,8 @@ interface Values {
   link: string
 }
 
-interface Text {
-  subject(values: Values): string
-  /** Paragraphs; the link is one of its own. */
-  body(values: Values): string[]
-}
-
 /** The texts of the mail that says that there is a new password. */
-export const PASSWORD_CHANGED_TEXTS: Record<Language, Text> = {
+export const PASSWORD_CHANGED_TEXTS: Record<Language, MailText<Values>> = {
   en: {
     subject: ({ brand }) => `The password of your ${brand} account was changed`,
     body: ({ brand, at, address, link }) => [
@@ -66,6 +61,5 @@ export const PASSWORD_CHANGED_TEXTS: Record<Language, Text> = {
  * @param language The customer's.
  */
 export function passwordChangedMail(to: string, language: Language, values: Values): MailContent {
-  const text = PASSWORD_CHANGED_TEXTS[language]
-  return { to, subject: text.subject(values), text: `${text.body(values).join('\n\n')}\n` }
+  return writeMail(to, PASSWORD_CHANGED_TEXTS[language], values)
 }

@@ -1,9 +1,10 @@
 import type { Language } from '@berth/contract/limits'
 import type { MailContent } from '../../../drivers/mail/port.ts'
-import { type LinkMailText, type LinkMailValues, linkMail } from './link-mail.ts'
+import { type MailText, writeMail } from '../../../platform/mail-text.ts'
+import type { LinkMailValues } from './link-mail-values.ts'
 
 /** The texts of the mail that lets somebody choose a new password. */
-export const RESET_TEXTS: Record<Language, LinkMailText> = {
+export const RESET_TEXTS: Record<Language, MailText<LinkMailValues>> = {
   en: {
     subject: ({ brand }) => `Choose a new ${brand} password`,
     body: ({ brand, link, hours }) => [
@@ -56,5 +57,5 @@ export const RESET_TEXTS: Record<Language, LinkMailText> = {
  * @param language The customer's.
  */
 export function resetMail(to: string, language: Language, values: LinkMailValues): MailContent {
-  return linkMail(to, RESET_TEXTS[language], values)
+  return writeMail(to, RESET_TEXTS[language], values)
 }

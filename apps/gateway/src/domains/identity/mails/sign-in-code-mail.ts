@@ -1,5 +1,6 @@
 import type { Language } from '@berth/contract/limits'
 import type { MailContent } from '../../../drivers/mail/port.ts'
+import { type MailText, writeMail } from '../../../platform/mail-text.ts'
 
 interface Values {
   brand: string
@@ -8,14 +9,11 @@ interface Values {
   minutes: number
 }
 
-interface Text {
-  subject(values: Values): string
-  /** Paragraphs; the code is one of its own, and not in the subject, which lies open on a locked screen. */
-  body(values: Values): string[]
-}
-
-/** The texts of the mail with the code that confirms who has a session. */
-export const SIGN_IN_CODE_TEXTS: Record<Language, Text> = {
+/**
+ * The texts of the mail with the code that confirms who has a session. The code is not in the subject, which lies open on a
+ * locked screen.
+ */
+export const SIGN_IN_CODE_TEXTS: Record<Language, MailText<Values>> = {
   en: {
     subject: ({ brand }) => `Your ${brand} confirmation code`,
     body: ({ brand, code, minutes }) => [
@@ -68,6 +66,5 @@ export const SIGN_IN_CODE_TEXTS: Record<Language, Text> = {
  * @param language The customer's.
  */
 export function signInCodeMail(to: string, language: Language, values: Values): MailContent {
-  const text = SIGN_IN_CODE_TEXTS[language]
-  return { to, subject: text.subject(values), text: `${text.body(values).join('\n\n')}\n` }
+  return writeMail(to, SIGN_IN_CODE_TEXTS[language], values)
 }

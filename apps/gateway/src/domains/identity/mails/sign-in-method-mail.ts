@@ -1,5 +1,6 @@
 import type { Language } from '@berth/contract/limits'
 import type { MailContent } from '../../../drivers/mail/port.ts'
+import { type MailText, writeMail } from '../../../platform/mail-text.ts'
 
 /** What the texts are filled with. */
 export interface SignInMethodMailValues {
@@ -11,13 +12,9 @@ export interface SignInMethodMailValues {
 }
 
 type Change = 'linked' | 'unlinked'
-interface MailText {
-  subject(values: SignInMethodMailValues): string
-  body(values: SignInMethodMailValues): string[]
-}
 
 /** The texts of the mail that tells an owner about a new or a lost way into the account. */
-export const SIGN_IN_METHOD_TEXTS: Record<Change, Record<Language, MailText>> = {
+export const SIGN_IN_METHOD_TEXTS: Record<Change, Record<Language, MailText<SignInMethodMailValues>>> = {
   linked: {
     en: {
       subject: ({ brand, service }) => `${service} was linked to your ${brand} account`,
@@ -115,6 +112,5 @@ export function signInMethodMail(
   change: Change,
   values: SignInMethodMailValues,
 ): MailContent {
-  const text = SIGN_IN_METHOD_TEXTS[change][language]
-  return { to, subject: text.subject(values), text: `${text.body(values).join('\n\n')}\n` }
+  return writeMail(to, SIGN_IN_METHOD_TEXTS[change][language], values)
 }

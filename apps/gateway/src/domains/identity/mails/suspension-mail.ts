@@ -1,5 +1,6 @@
 import type { Language } from '@berth/contract/limits'
 import type { MailContent } from '../../../drivers/mail/port.ts'
+import { type MailText, writeMail } from '../../../platform/mail-text.ts'
 
 interface Values {
   brand: string
@@ -7,13 +8,8 @@ interface Values {
   at: string
 }
 
-interface Text {
-  subject(values: Values): string
-  body(values: Values): string[]
-}
-
 /** The texts of the mail that says that the operator has suspended the account. */
-export const SUSPENSION_TEXTS: Record<Language, Text> = {
+export const SUSPENSION_TEXTS: Record<Language, MailText<Values>> = {
   en: {
     subject: ({ brand }) => `Your ${brand} account is suspended`,
     body: ({ brand, at }) => [
@@ -62,6 +58,5 @@ export const SUSPENSION_TEXTS: Record<Language, Text> = {
  * @param language The customer's.
  */
 export function suspensionMail(to: string, language: Language, values: Values): MailContent {
-  const text = SUSPENSION_TEXTS[language]
-  return { to, subject: text.subject(values), text: `${text.body(values).join('\n\n')}\n` }
+  return writeMail(to, SUSPENSION_TEXTS[language], values)
 }

@@ -1,5 +1,6 @@
 import type { Language } from '@berth/contract/limits'
 import type { MailContent } from '../../../drivers/mail/port.ts'
+import { type MailText, writeMail } from '../../../platform/mail-text.ts'
 
 interface Values {
   brand: string
@@ -7,14 +8,8 @@ interface Values {
   hours: number
 }
 
-interface Text {
-  subject(values: Values): string
-  /** Paragraphs; the link is one of its own. */
-  body(values: Values): string[]
-}
-
 /** The texts of the mail that confirms a PayPal account. */
-export const PAYPAL_TEXTS: Record<Language, Text> = {
+export const PAYPAL_TEXTS: Record<Language, MailText<Values>> = {
   en: {
     subject: ({ brand }) => `Confirm your PayPal account for ${brand}`,
     body: ({ brand, link, hours }) => [
@@ -67,6 +62,5 @@ export const PAYPAL_TEXTS: Record<Language, Text> = {
  * @param language The customer's.
  */
 export function paypalMail(to: string, language: Language, values: Values): MailContent {
-  const text = PAYPAL_TEXTS[language]
-  return { to, subject: text.subject(values), text: `${text.body(values).join('\n\n')}\n` }
+  return writeMail(to, PAYPAL_TEXTS[language], values)
 }

@@ -1,0 +1,6 @@
+/** What the texts of a mail with a link are filled with. */
+export interface LinkMailValues {
+  brand: string
+  link: string
+  hours: number
+}

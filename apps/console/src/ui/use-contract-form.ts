@@ -74,7 +74,7 @@ export function useContractForm<Values extends Record<string, unknown>, Output>(
     const checked = options.schema.safeParse(form.getValues())
     if (checked.success) return checked.data
     show(
-      brokenRules(checked.error, ({ rule, values }) => t(`rules.${rule}`, values)),
+      brokenRules(checked.error, ({ rule, values }) => t(`rules.${rule}`, { replace: values })),
       element,
       '',
     )

@@ -188,6 +188,8 @@ export const ERRORS = {
   volume_attached: rule(409, 'change'),
   // An instance runs with it, and one at a time may.
   volume_in_use: rule(409, 'change'),
+  // No instance has one that holds objects.
+  volume_of_objects: rule(409, 'change'),
   volume_one_only: rule(409, 'change'),
   volumes_not_offered: rule(409, 'change'),
   snapshot_limit: rule(409, 'change'),

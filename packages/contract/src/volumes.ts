@@ -61,9 +61,14 @@ export type VolumeReason = (typeof VOLUME_REASONS)[number]
 export const MEASURE_TROUBLES = ['too_long', 'failed'] as const
 export type MeasureTrouble = (typeof MEASURE_TROUBLES)[number]
 
+/** What a volume holds: files, which instances have and S3 reaches, or objects, which S3 alone reaches. */
+export const VOLUME_KINDS = ['files', 'objects'] as const
+export type VolumeKind = (typeof VOLUME_KINDS)[number]
+
 /** Storage that outlives instances (R3.11). */
 export const volume = z.object({
   id: z.string(),
+  kind: z.enum(VOLUME_KINDS),
   name: z.string(),
   region_code: z.string(),
   region_name: z.string(),
@@ -135,6 +140,8 @@ export const volumePrice = z.object({
     z.object({
       region_code: z.string(),
       region_name: z.string(),
+      kinds: z.array(z.enum(VOLUME_KINDS)),
+      /** Of those that hold files. */
       shared: z.boolean(),
       size_enforced: z.boolean(),
     }),
@@ -172,7 +179,12 @@ export const listVolumes = defineCall({
 })
 
 export const createVolumeBody = z.object(
-  { name: volumeName, region_code: slug, size_gb: volumeGb },
+  {
+    name: volumeName,
+    region_code: slug,
+    size_gb: volumeGb,
+    kind: z.enum(VOLUME_KINDS, by('not_allowed')).default('files'),
+  },
   by('required'),
 )
 z.globalRegistry.add(createVolumeBody, { id: 'CreateVolumeBody' })

@@ -17,7 +17,10 @@ export function AttachVolumeDialog({ instance, opened, onClose }: InstanceDialog
   const format = useFormat()
   const { data } = useQuery(queryOf(listVolumes, { query: {} }))
   const choices = data
-    ?.filter(({ region_code, status }) => region_code === instance.region_code && status === 'ready')
+    ?.filter(
+      ({ region_code, status, kind }) =>
+        region_code === instance.region_code && status === 'ready' && kind === 'files',
+    )
     .map(({ id, name, size_gb }) => ({
       value: id,
       label: t('deploy.option', { name, gb: format.number(size_gb) }),

@@ -28,6 +28,7 @@ const image: Reviewed = {
   digest: null,
   sourceReference: null,
   communityId: null,
+  versionOf: null,
   reviewSince: null,
   reviewBy: null,
   seen: 'abc',

@@ -25,10 +25,13 @@ export const volumeField = z
   .transform(value => (value.id === '' ? null : value))
   .pipe(volumeMount.nullable())
 
-/** Volumes that an instance of a region may have; undefined while nothing is known. */
+/** Volumes that an instance of a region may have: those that hold files; undefined while nothing is known. */
 export function useVolumesIn(regionCode: string): readonly Volume[] | undefined {
   const { data } = useQuery(queryOf(listVolumes, { query: {} }))
-  return data?.filter(({ region_code, status }) => region_code === regionCode && status !== 'deleting')
+  return data?.filter(
+    ({ region_code, status, kind }) =>
+      region_code === regionCode && status !== 'deleting' && kind === 'files',
+  )
 }
 
 interface VolumeFieldsProps {

@@ -1,5 +1,5 @@
 import { INSTANCE_NAME_CHARS_MAX } from '@berth/contract/limits'
-import { createVolume, createVolumeBody, volumeGb } from '@berth/contract/volumes'
+import { createVolume, createVolumeBody, type VolumeKind, volumeGb } from '@berth/contract/volumes'
 import { NumberInput, Select, TextInput } from '@mantine/core'
 import { useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -39,7 +39,10 @@ function CreateForm({ onClose }: Pick<CreateVolumeDialogProps, 'onClose'>) {
   })
   const { form, ...state } = useContractForm({
     schema: formSchema,
-    initialValues: { name: '', region_code: '', size_gb: GB_AT_FIRST as number | string },
+    initialValues: {
+      ...{ name: '', region_code: '', size_gb: GB_AT_FIRST as number | string },
+      kind: 'files' as VolumeKind,
+    },
     onSubmit: async body => {
       await create.send({ body })
       toast.good(t('create.done', { name: body.name }))
@@ -53,6 +56,11 @@ function CreateForm({ onClose }: Pick<CreateVolumeDialogProps, 'onClose'>) {
     if (values.region_code === '' && regions?.[0]) setFieldValue('region_code', regions[0].region_code)
   }, [regions, values.region_code, setFieldValue])
   const region = regions?.find(({ region_code }) => region_code === values.region_code)
+  const [only] = region?.kinds ?? []
+  const isOffered = region === undefined || region.kinds.includes(values.kind)
+  useEffect(() => {
+    if (!isOffered && only) setFieldValue('kind', only)
+  }, [isOffered, only, setFieldValue])
   return (
     <DialogForm call={createVolume} state={state} submitLabel={t('create.submit')} onCancel={onClose}>
       <TextInput
@@ -72,6 +80,14 @@ function CreateForm({ onClose }: Pick<CreateVolumeDialogProps, 'onClose'>) {
         data={(regions ?? []).map(one => ({ value: one.region_code, label: one.region_name }))}
         {...form.getInputProps('region_code')}
       />
+      {region && region.kinds.length > 1 && (
+        <Select
+          label={t('fields.kind')}
+          allowDeselect={false}
+          data={region.kinds.map(value => ({ value, label: t(`kinds.${value}`) }))}
+          {...form.getInputProps('kind')}
+        />
+      )}
       <NumberInput
         label={t('fields.size')}
         description={t('fields.size_note')}
@@ -83,8 +99,10 @@ function CreateForm({ onClose }: Pick<CreateVolumeDialogProps, 'onClose'>) {
       />
       {region && (
         <p className={classes.note}>
-          {t(region.shared ? 'sharing.shared' : 'sharing.one')}
-          {!region.size_enforced && ` ${t('size_not_enforced')}`}
+          {values.kind === 'objects'
+            ? t('sharing.objects')
+            : t(region.shared ? 'sharing.shared' : 'sharing.one')}
+          {(values.kind === 'objects' || !region.size_enforced) && ` ${t('size_not_enforced')}`}
         </p>
       )}
       <VolumePriceNote query={price} />

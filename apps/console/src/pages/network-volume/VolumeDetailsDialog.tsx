@@ -85,7 +85,9 @@ export function VolumeDetailsDialog({ volume, opened, onClose }: VolumeDetailsDi
       {reason && <p className={classes.warned}>{t(`reason.${reason.code}`)}</p>}
       {reason && <TechnicalDetail lines={[reason.detail]} />}
       <p className={classes.note}>
-        {t(volume.shared ? 'sharing.shared' : 'sharing.one')}
+        {volume.kind === 'objects'
+          ? t('sharing.objects')
+          : t(volume.shared ? 'sharing.shared' : 'sharing.one')}
         {!volume.size_enforced && ` ${t('size_not_enforced')}`}
       </p>
     </FormDialog>

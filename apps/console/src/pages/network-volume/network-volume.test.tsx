@@ -17,7 +17,9 @@ const price = {
   micro_per_month: '24000000',
   now_micro_per_day: '160000',
   reserve_cents: 80,
-  regions: [{ region_code: 'us-west', region_name: 'us-west', shared: true, size_enforced: false }],
+  regions: [
+    { region_code: 'us-west', region_name: 'us-west', kinds: ['files'], shared: true, size_enforced: false },
+  ],
 }
 
 async function open(volumes: unknown[], answers: Answers = {}) {
@@ -62,6 +64,31 @@ describe('the page of network volumes', () => {
     expect(await screen.findByText('No network volumes yet')).toBeTruthy()
   })
 
+  test('[R2.25] where a region has both kinds, one is chosen, and says what has it', async () => {
+    const [region] = price.regions
+    const both = { ...price, regions: [{ ...region, kinds: ['files', 'objects'] }] }
+    const { of } = await open([], {
+      [getVolumePrice.operation]: () => both,
+      [createVolume.operation]: () => madeVolume({ kind: 'objects' }),
+    })
+    await userEvent.click((await screen.findAllByRole('button', { name: /^Create/ }))[0] as HTMLElement)
+    await userEvent.type(await screen.findByLabelText('Name'), 'assets')
+    await userEvent.click(await screen.findByLabelText('Holds', { selector: 'input' }))
+    await userEvent.click(await screen.findByText('Objects, by S3 alone'))
+    expect(await screen.findByText(/No instance has it as a folder/)).toBeTruthy()
+    await userEvent.click(screen.getByRole('button', { name: 'Create' }))
+    await waitFor(() => expect(of(createVolume)).toHaveLength(1))
+    expect(of(createVolume)[0]?.body).toMatchObject({ kind: 'objects', name: 'assets' })
+  })
+
+  test('[R2.25] one of objects is not attached, and says why', async () => {
+    await open([madeVolume({ kind: 'objects' })])
+    const row = (await screen.findByText('datasets')).closest('tr') as HTMLElement
+    await userEvent.click(within(row).getAllByRole('button').at(-1) as HTMLElement)
+    const attach = await screen.findByRole('menuitem', { name: /^Attach/ })
+    expect(attach.textContent).toContain('programs in it reach that by S3')
+  })
+
   test('[R2.25] makes one with its price in view, and sends it once', async () => {
     const { of } = await open([], { [createVolume.operation]: () => madeVolume() })
     await screen.findByText('No network volumes yet')
@@ -71,7 +98,7 @@ describe('the page of network volumes', () => {
     expect(screen.getByText(/Several instances may run with it at once/)).toBeTruthy()
     await userEvent.click(screen.getByRole('button', { name: 'Create' }))
     await waitFor(() => expect(of(createVolume)).toHaveLength(1))
-    expect(of(createVolume)[0]?.body).toEqual({ name: 'datasets', region_code: 'us-west', size_gb: 100 })
+    expect(of(createVolume)[0]?.body).toEqual({ kind: 'files', name: 'datasets', region_code: 'us-west', size_gb: 100 })
   })
 
   test('[R5.7] [R2.25] deletes one by its exact name alone', async () => {

@@ -31,12 +31,13 @@ export const CALLS_BEHIND: Record<VolumeAction, ChangingCall | null> = {
 /** Why an action is off for a volume, as a key of the texts; null when it is not. The gateway holds the same rules. */
 export function reasonOff(
   action: VolumeAction,
-  { status, attached_to }: Pick<Volume, 'status' | 'attached_to'>,
-): 'not_ready' | 'not_there' | 'deleting' | 'attached' | 'none_attached' | 'all_run' | null {
+  { status, attached_to, kind }: Pick<Volume, 'status' | 'attached_to' | 'kind'>,
+): 'not_ready' | 'not_there' | 'deleting' | 'attached' | 'none_attached' | 'all_run' | 'objects' | null {
   switch (action) {
     case 'grow':
       return status === 'ready' ? null : 'not_ready'
     case 'attach':
+      if (kind === 'objects') return 'objects'
       return status === 'ready' || status === 'growing' ? null : 'not_there'
     case 'detach': {
       if (attached_to.length === 0) return 'none_attached'

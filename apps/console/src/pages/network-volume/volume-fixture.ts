@@ -14,6 +14,7 @@ export function madeVolume(part: Partial<Volume> = {}): Volume {
     wanted_gb: 100,
     status: 'ready',
     reason: null,
+    kind: 'files',
     shared: true,
     size_enforced: false,
     used_bytes: null,

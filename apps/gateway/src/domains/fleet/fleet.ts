@@ -426,8 +426,13 @@ export function createFleet(deps: FleetDeps) {
 /** What an engine offers of volumes; null where it has none. */
 function volumesOf({ volumes }: Engine): NonNullable<EngineFacts['volumes']> | null {
   if (lackOf(volumes) !== null) return null
-  const { sharing, size_limit, fixed_size_limit: fixed_size } = offered(volumes)
-  return { shared: sharing.offered, size_enforced: size_limit.enforced, fixed_size }
+  const { sharing, size_limit, fixed_size_limit: fixed_size, objects } = offered(volumes)
+  return {
+    shared: sharing.offered,
+    size_enforced: size_limit.enforced,
+    fixed_size,
+    ...(objects && { objects: true as const }),
+  }
 }
 
 /**

@@ -12,7 +12,7 @@ export interface EngineFacts {
   /** Regions whose machines it makes, as the catalogue of the gateway that reaches it says. */
   region_codes: string[]
   /** What it offers of volumes, and of those of a fixed size; null where it has none, and left out by a gateway of the version before. */
-  volumes?: { shared: boolean; size_enforced: boolean; fixed_size?: Capability } | null
+  volumes?: { shared: boolean; size_enforced: boolean; fixed_size?: Capability; objects?: true } | null
   /** Whether it builds Dockerfiles; left out by a gateway of the version before. */
   builds_dockerfiles?: boolean
 }

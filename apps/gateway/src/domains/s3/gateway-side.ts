@@ -22,12 +22,22 @@ export interface KnownKey {
   access: 'read_write' | 'read_only'
   /** When it ends by itself, in milliseconds; null: it does not. */
   endsMs: number | null
-  /** The folder with what the volume holds, the gateway that reaches it, or why nobody does. */
-  place: { path: string } | { gatewayId: string } | { why: string }
+  /** The folder with what the volume holds, the bucket that it is, the gateway that reaches it, or why nobody does. */
+  place: { path: string } | { outer: OuterVolume } | { gatewayId: string } | { why: string }
   /** It is read and not written: nothing is left to pay for it, or it holds more than its size. */
   isReadOnly: boolean
   /** What the volume is to hold at most. */
   bytesMax: number
+}
+
+/** A volume that is a bucket of an outer server. */
+export interface OuterVolume {
+  endpoint: string
+  region: string
+  bucket: string
+  accessKeyId: string
+  /** What signs requests to it, by the day: of today, and of tomorrow, which may begin while this is known. */
+  signingKeys: Readonly<Record<string, Uint8Array>>
 }
 
 /** The gateway's log. */

@@ -6,16 +6,18 @@ import { lackOf, offered } from '../../drivers/compute/port/part.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import type { Gateways } from '../../platform/gateways/gateways.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
+import type { OuterS3Place } from '../../platform/outer-s3/outer-s3.ts'
 import { CUSTOMER_CHANNEL } from '../customers/customers.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { VOLUME_CHANNEL, type Volumes } from '../volumes/volumes.ts'
-import type { KnownKey } from './gateway-side.ts'
+import type { KnownKey, OuterVolume } from './gateway-side.ts'
 import { createS3Beside } from './process/s3-beside.ts'
 import { createS3Hops, type FarPlace } from './process/s3-hops.ts'
 import { signingKey } from './protocol/signature.ts'
 import { createS3Keys, S3_KEY_CHANNEL, type S3KeysDeps } from './s3-keys.ts'
 
 const BYTES_PER_GB = 1024 ** 3
+const DAY_MS = 86_400_000
 
 interface S3Deps extends S3KeysDeps {
   log: Logger
@@ -38,7 +40,11 @@ interface S3Deps extends S3KeysDeps {
 type FoundVolume = Pick<Awaited<ReturnType<Volumes['find']>>, 'engineId' | 'status'>
 
 /** Where a volume's files lie, the gateway that reaches them, or why nobody does. */
-type Place = { path: string } | { gatewayId: string } | { state: S3State; why: string }
+type Place =
+  | { path: string }
+  | { outer: OuterVolume }
+  | { gatewayId: string }
+  | { state: S3State; why: string }
 
 /** S3 access to network volumes (R2.25, R3.11): its keys, and the server, which is a process of its own. */
 export function createS3(deps: S3Deps) {
@@ -70,8 +76,10 @@ export function createS3(deps: S3Deps) {
     if (at.at === 'elsewhere') return { gatewayId: at.gatewayId }
     const lack = lackOf(at.engine.volumes)
     if (lack !== null) return { state: 'not_files', why: lack }
+    const store = offered(at.engine.volumes)
     try {
-      const folder = await offered(at.engine.volumes).folder(id)
+      if (store.objects) return { outer: toOuter(await store.objects.at(id), deps.clock.now()) }
+      const folder = await store.folder(id)
       const why = lackOf(folder)
       return why === null ? offered(folder) : { state: 'not_files', why }
     } catch (error) {
@@ -84,7 +92,7 @@ export function createS3(deps: S3Deps) {
   async function placeHere(userId: string, volumeId: string): Promise<FarPlace> {
     if (!beside.address()) return { state: 'elsewhere', why: 'the gateway that reaches it has no S3 server' }
     const place = await placeOf(volumeId, await volumes.find(userId, volumeId))
-    if ('path' in place) return { state: 'served', why: '' }
+    if ('path' in place || 'outer' in place) return { state: 'served', why: '' }
     if ('gatewayId' in place) return { state: 'elsewhere', why: 'another gateway reaches it by now' }
     return place
   }
@@ -92,7 +100,7 @@ export function createS3(deps: S3Deps) {
   /** How a volume is served, from whichever gateway was asked. */
   async function servedState(userId: string, volumeId: string, found: FoundVolume): Promise<FarPlace> {
     const place = await placeOf(volumeId, found)
-    if ('path' in place) return { state: 'served', why: '' }
+    if ('path' in place || 'outer' in place) return { state: 'served', why: '' }
     if (!('gatewayId' in place)) return place
     return hops.placeAt(place.gatewayId, userId, volumeId).catch((error): FarPlace => {
       log.debug({ err: error }, 'a gateway that reaches a volume did not say how')
@@ -198,6 +206,15 @@ export function createS3(deps: S3Deps) {
 }
 
 export type S3 = ReturnType<typeof createS3>
+
+/** What signs for today and tomorrow, and not the secret. */
+function toOuter({ secretAccessKey, ...place }: OuterS3Place & { bucket: string }, now: Date): OuterVolume {
+  const dates = [0, DAY_MS].map(ms =>
+    new Date(now.getTime() + ms).toISOString().slice(0, 10).replaceAll('-', ''),
+  )
+  const keys = dates.map(date => [date, signingKey(secretAccessKey, { date, region: place.region })] as const)
+  return { ...place, signingKeys: Object.fromEntries(keys) }
+}
 
 function whereGone(error: unknown): null {
   if (error instanceof ApiError && error.code === 'not_found') return null

@@ -64,7 +64,7 @@ async function live(gb: number, creditCents: number, acts: Act[]): Promise<void>
   const [here, there] = gateways as [Volumes, Volumes]
   const userId = await fixture.payer(creditCents)
   const key = randomUUID()
-  const body = { name: 'data', region_code: 'us-west', size_gb: gb }
+  const body = { name: 'data', region_code: 'us-west', size_gb: gb, kind: 'files' as const }
   const create = () => here.create({ userId, idempotencyKey: key, body })
   const { id } = await create()
   const rowNow = async () => {

@@ -4,7 +4,9 @@ import {
   type CreateVolumeBody,
   createVolume,
   growVolume,
+  VOLUME_KINDS,
   type Volume,
+  type VolumeKind,
   type VolumePrice,
   volume as volumeEntity,
   volumePrice,
@@ -139,9 +141,13 @@ export function createVolumes(deps: VolumesDeps) {
   async function obstacle(
     q: Queryable,
     use: { userId: string; id: string; instanceId: string | null },
-  ): Promise<{ code: 'volume_state' | 'volume_in_use'; values: Record<string, string> } | null> {
+  ): Promise<{
+    code: 'volume_state' | 'volume_in_use' | 'volume_of_objects'
+    values: Record<string, string>
+  } | null> {
     const row = await findOwn(q, use.userId, use.id)
     if (!isBilled(row.status)) return { code: 'volume_state', values: {} }
+    if (kindOf(row) === 'objects') return { code: 'volume_of_objects', values: {} }
     if (fleet.known(row.engineId)?.facts?.volumes?.shared) return null
     const holders = await deps.holders(q, use.userId)
     const other = holders.find(
@@ -164,6 +170,7 @@ export function createVolumes(deps: VolumesDeps) {
       return volumeOf({
         ...row,
         regionName: nameOf(row.regionCode),
+        kind: kindOf(row),
         reason: row.reasonCode === null ? null : { code: row.reasonCode, detail: row.reasonDetail },
         shared: facts?.shared ?? false,
         sizeEnforced: facts?.size_enforced ?? false,
@@ -192,24 +199,31 @@ export function createVolumes(deps: VolumesDeps) {
     catalogue.regions.find(({ code }) => code === regionCode)?.name ?? regionCode
 
   /**
-   * Engines of a region that keep volumes, whether or not they are reached now. Pods have network volumes: what an engine
-   * keeps that makes virtual machines alone is a disk of one of them.
+   * Engines of a region that keep volumes of a kind, whether or not they are reached now. Pods have network volumes: what an
+   * engine keeps that makes virtual machines alone is a disk of one of them.
    */
-  const keepersIn = (regionCode: string) =>
+  const keepersIn = (regionCode: string, kind: VolumeKind) =>
     fleet
       .engines()
       .filter(({ facts }) => facts?.region_codes.includes(regionCode) && facts.volumes)
-      .filter(({ facts }) => facts?.kinds.includes('POD'))
+      .filter(({ facts }) =>
+        kind === 'objects'
+          ? facts?.volumes?.objects
+          : !facts?.volumes?.objects && facts?.kinds.includes('POD'),
+      )
+
+  const kindOf = ({ engineId }: Pick<VolumeRow, 'engineId'>): VolumeKind =>
+    fleet.known(engineId)?.facts?.volumes?.objects ? 'objects' : 'files'
 
   /**
    * The engine for a new volume: of those that are reached the one with the fewest.
    * @throws ApiError `region_not_supported`, `volumes_not_offered` or `compute_unavailable`.
    */
-  async function placeIn(regionCode: string): Promise<string> {
+  async function placeIn(regionCode: string, kind: VolumeKind): Promise<string> {
     if (!catalogue.regions.some(({ code, enabled }) => code === regionCode && enabled)) {
       throw new ApiError('region_not_supported', { fields: [{ path: 'region_code', rule: 'not_allowed' }] })
     }
-    const keepers = keepersIn(regionCode)
+    const keepers = keepersIn(regionCode, kind)
     if (keepers.length === 0) {
       throw new ApiError('volumes_not_offered', { fields: [{ path: 'region_code', rule: 'not_allowed' }] })
     }
@@ -337,11 +351,13 @@ export function createVolumes(deps: VolumesDeps) {
         regions: catalogue.regions
           .filter(({ enabled }) => enabled)
           .flatMap(({ code, name }) => {
-            const keepers = keepersIn(code)
-            if (keepers.length === 0) return []
+            const keepers = keepersIn(code, 'files')
+            const kinds = VOLUME_KINDS.filter(kind => keepersIn(code, kind).length > 0)
+            if (kinds.length === 0) return []
             return {
               region_code: code,
               region_name: name,
+              kinds,
               // What holds wherever in the region it is made.
               shared: keepers.every(({ facts }) => facts?.volumes?.shared),
               size_enforced: keepers.every(({ facts }) => facts?.volumes?.size_enforced),
@@ -373,7 +389,7 @@ export function createVolumes(deps: VolumesDeps) {
      */
     async create(input: { userId: string; idempotencyKey: string; body: CreateVolumeBody }): Promise<Volume> {
       const { userId, body } = input
-      const engineId = await placeIn(body.region_code)
+      const engineId = await placeIn(body.region_code, body.kind)
       const call = { userId, operation: createVolume.operation, key: input.idempotencyKey }
       const made = await db.transaction(async tx => {
         await forCustomer(tx, userId)
@@ -496,7 +512,7 @@ export function createVolumes(deps: VolumesDeps) {
      * Refuses a volume that no instance may start with now. Call it under the wallet's lock, under which all that has to
      * do with volumes changes, in the transaction that attaches it or starts its instance.
      * @param use.instanceId The instance itself does not stand in its own way.
-     * @throws ApiError `not_found`, `volume_state` or `volume_in_use` {instance}.
+     * @throws ApiError `not_found`, `volume_state`, `volume_of_objects` or `volume_in_use` {instance}.
      */
     async requireUsable(
       tx: Transaction,

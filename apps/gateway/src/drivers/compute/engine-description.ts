@@ -24,6 +24,15 @@ const qemu = z.strictObject({
   dir: pathField,
 })
 
+const bucket = z.strictObject({
+  driver: z.literal('bucket'),
+  /**
+   * A file with one line, `s3+https://key:password@host/bucket?region=…`: it keeps volumes of objects and makes no machines. The
+   * bucket is there; each volume is one beside it.
+   */
+  place_file: pathField,
+})
+
 const docker = z
   .strictObject({
     driver: z.literal('docker'),
@@ -129,6 +138,7 @@ export const engineDescriptionSchema = z.discriminatedUnion('driver', [
   auto,
   sandbox,
   qemu,
+  bucket,
   docker,
   kubernetes,
 ])

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Logger } from 'pino'
+import { readBucketPlace } from '../../platform/config/bucket-place.ts'
 import { type ComputeSettings, chooseEngine } from './choose-engine.ts'
 import type { DockerPlace } from './docker/docker-link.ts'
 import type { EgressPolicy } from './docker/egress-guard.ts'
@@ -68,6 +69,14 @@ export function createEngineSource(described: EngineDescription, deps: EngineSou
         },
       }
     }
+    case 'bucket':
+        description: `volumes of objects, by ${described.place_file}`,
+          const text = await readNamed(described.place_file, deps.baseDir)
+          const place = readBucketPlace(text.trim())
+          if (place?.prefix !== '')
+            throw new ComputeError('unsupported', `${described.place_file} does not name a bucket`)
+          const { createBucketEngine } = await import('./bucket/bucket-engine.ts')
+          return await createBucketEngine(place)
     case 'docker':
       return {
         description: `docker at ${described.url ?? 'its usual socket on this computer'}`,
@@ -125,18 +134,21 @@ export function createAutoSource(settings: ComputeSettings): EngineSource {
   }
 }
 
+/** @throws ComputeError `engine_unavailable`. */
+async function readNamed(path: string | undefined, baseDir: string): Promise<string> {
+  try {
+    return await readFile(resolve(baseDir, path ?? ''), 'utf8')
+  } catch (cause) {
+    throw new ComputeError('engine_unavailable', `a file of the engine cannot be read: ${path}`, { cause })
+  }
+}
+
 /** Reads what the description only names. Files are read at each opening, so that a renewed one is taken. */
 async function findPlace(
   described: Extract<EngineDescription, { driver: 'docker' }>,
   baseDir: string,
 ): Promise<DockerPlace> {
-  const read = async (path: string | undefined) => {
-    try {
-      return await readFile(resolve(baseDir, path ?? ''), 'utf8')
-    } catch (cause) {
-      throw new ComputeError('engine_unavailable', `a file of the engine cannot be read: ${path}`, { cause })
-    }
-  }
+  const read = (path: string | undefined) => readNamed(path, baseDir)
   const place = placeOf(described.url)
   switch (place?.kind) {
     case 'tcp': {

@@ -86,7 +86,7 @@ export function createOuterS3(place: OuterS3Place) {
             MaxKeys: PAGE_KEYS,
             ContinuationToken: token,
           }),
-          { abortSignal: signal },
+          until(signal),
         ),
       )
       const items = (page.Contents ?? []).map(
@@ -108,7 +108,7 @@ export function createOuterS3(place: OuterS3Place) {
       try {
         return await call('reading an object', async ({ sdk, client }) => {
           const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: key })
-          const { Body } = await client.send(command, { abortSignal: signal })
+          const { Body } = await client.send(command, until(signal))
           return Buffer.from((await Body?.transformToByteArray()) ?? [])
         })
       } catch (error) {
@@ -127,7 +127,7 @@ export function createOuterS3(place: OuterS3Place) {
       const body = await call('reading an object', async ({ sdk, client }) => {
         const Range = from === 0 ? undefined : `bytes=${from}-`
         const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: key, Range })
-        return (await client.send(command, { abortSignal: signal })).Body
+        return (await client.send(command, until(signal))).Body
       })
       try {
         for await (const piece of (body ?? []) as AsyncIterable<Uint8Array>) yield piece
@@ -141,7 +141,7 @@ export function createOuterS3(place: OuterS3Place) {
       try {
         return await call('asking for an object', async ({ sdk, client }) => {
           const command = new sdk.HeadObjectCommand({ Bucket: bucket, Key: key })
-          return (await client.send(command, { abortSignal: signal })).ContentLength ?? 0
+          return (await client.send(command, until(signal))).ContentLength ?? 0
         })
       } catch (error) {
         if (error instanceof OuterS3Error && error.code === 'not_found') return null
@@ -167,7 +167,7 @@ export function createOuterS3(place: OuterS3Place) {
             Body: bytes,
             ...(options.ifNew && { IfNoneMatch: '*' }),
           }),
-          { abortSignal: options.signal },
+          until(options.signal),
         ),
       ),
 
@@ -209,6 +209,19 @@ export function createOuterS3(place: OuterS3Place) {
       }
     },
 
+    /** Has the server copy an object to another bucket, with all that it says of it. */
+    copy: (from: string, to: string, key: string, signal: AbortSignal): Promise<unknown> =>
+      call('copying an object', ({ sdk, client }) =>
+        client.send(
+          new sdk.CopyObjectCommand({
+            Bucket: to,
+            Key: key,
+            CopySource: `${from}/${key.split('/').map(encodeURIComponent).join('/')}`,
+          }),
+          until(signal),
+        ),
+      ),
+
     /** Removes objects; what is not there is none the less gone. */
     async remove(bucket: string, keys: readonly string[]): Promise<void> {
       for (let at = 0; at < keys.length; at += PAGE_KEYS) {
@@ -231,6 +244,20 @@ export function createOuterS3(place: OuterS3Place) {
         }
       })
     },
+
+    /** What the parts of open uploads take. */
+    openBytes: (bucket: string): Promise<number> =>
+      call('counting open uploads', async ({ sdk, client }) => {
+        let bytes = 0
+        const uploads = sdk.paginateListParts
+        const { Uploads = [] } = await client.send(new sdk.ListMultipartUploadsCommand({ Bucket: bucket }))
+        for (const { Key, UploadId } of Uploads) {
+          for await (const { Parts = [] } of uploads({ client }, { Bucket: bucket, Key, UploadId })) {
+            for (const { Size = 0 } of Parts) bytes += Size
+          }
+        }
+        return bytes
+      }),
 
     /** Makes a bucket. There already: returns. */
     makeBucket: (bucket: string): Promise<void> =>
@@ -258,6 +285,8 @@ export function createOuterS3(place: OuterS3Place) {
 }
 
 export type OuterS3 = ReturnType<typeof createOuterS3>
+
+const until = (signal: AbortSignal | undefined) => (signal ? { abortSignal: signal } : {})
 
 async function* pages<T>(
   page: (token: string | undefined) => Promise<{ items: T[]; next: string | undefined }>,

@@ -38,9 +38,11 @@ export async function volumeCheck(
     return not('volume_in_region', { name, region: regionName(volume.regionCode) })
   }
   if (!fleet.isReached(engineId)) return not('volume_away', { name })
+  const obstacle = await volumes.obstacle(db, { userId, id: volumeId, instanceId: null })
+  // No engine that makes instances has one, whatever else stands in the way.
+  if (obstacle?.code === 'volume_of_objects') return not(obstacle.code, { name })
   // What is stored there does not move.
   if (engineIds && !engineIds.includes(engineId)) return not('volume_elsewhere', { name })
-  const obstacle = await volumes.obstacle(db, { userId, id: volumeId, instanceId: null })
   if (obstacle) return not(obstacle.code, { name, ...obstacle.values })
   // A deploy would have it read-only. Whoever can pay for the deploy has the volume paid for within a moment.
   if (volume.unpaidSince !== null) return not('volume_unpaid', { name })

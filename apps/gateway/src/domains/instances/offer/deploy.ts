@@ -160,7 +160,7 @@ async function findImage(
 
 /**
  * Of the engines that can make it the one that keeps its volume: what is stored there does not move.
- * @throws ApiError `not_found`, `compute_unavailable`, or `validation_failed` with `volume_elsewhere`.
+ * @throws ApiError `not_found`, `volume_of_objects`, `compute_unavailable`, or `validation_failed` with `volume_elsewhere`.
  */
 async function nearVolume(
   { volumes, fleet }: DeployDeps,
@@ -169,6 +169,10 @@ async function nearVolume(
 ): Promise<string[]> {
   if (!body.network_volume) return engineIds
   const { engineId, regionCode } = await volumes.find(userId, body.network_volume.id)
+  if (fleet.known(engineId)?.facts?.volumes?.objects) {
+    const fields = [{ path: 'network_volume.id', rule: 'not_allowed' as const }]
+    throw new ApiError('volume_of_objects', { fields })
+  }
   if (regionCode === body.region_code && engineIds.includes(engineId)) return [engineId]
   if (regionCode === body.region_code && !fleet.isReached(engineId)) {
     const why = 'no gateway reaches the engine that keeps the volume'

@@ -1,4 +1,4 @@
-import { headerOf, type S3Request } from '../protocol/s3-request.ts'
+import { headerOf, type S3Request, type SignedS3Request } from '../protocol/s3-request.ts'
 import { decodeUri } from '../protocol/signature.ts'
 import { S3Error } from '../s3-error.ts'
 import { type ObjectKey, readObjectKey } from '../store/object-key.ts'
@@ -6,7 +6,7 @@ import { openObject } from '../store/objects.ts'
 import { COPY_CONDITIONS, isKnownToClient } from './said-headers.ts'
 
 /** The key that a copy is made of. @throws S3Error `NoSuchBucket` for another volume: a key reaches one. */
-function readCopySource(request: S3Request): ObjectKey {
+export function readCopySource(request: SignedS3Request): ObjectKey {
   const [path = '', version] = (headerOf(request, 'x-amz-copy-source') ?? '').split('?')
   if (version !== undefined) throw new S3Error('NotImplemented', { message: 'Versions are not kept here.' })
   const decoded = decodeUri(path).replace(/^\//, '')

@@ -16,12 +16,14 @@ import {
 
 /** An operation, and whether it needs a key that may write, and a volume that is paid for. */
 export interface Offered {
+  /** Such as `GET bucket uploads`. */
+  name: string
   writes: boolean
   run: Operation
 }
 
-const reads = (run: Operation): Offered => ({ writes: false, run })
-const writes = (run: Operation): Offered => ({ writes: true, run })
+const reads = (run: Operation): Omit<Offered, 'name'> => ({ writes: false, run })
+const writes = (run: Operation): Omit<Offered, 'name'> => ({ writes: true, run })
 
 /** Parameters that choose an operation; those that are not offered are named, so that nobody takes a list for them. */
 const CHOOSERS = new Set([
@@ -65,7 +67,7 @@ const CHOOSERS = new Set([
 ]) // prettier-ignore
 
 /** By the method, what it is asked of, and the parameter that chooses. */
-const OFFERED: Readonly<Record<string, Offered>> = {
+const OFFERED: Readonly<Record<string, Omit<Offered, 'name'>>> = {
   'GET service': reads(listBuckets),
   'HEAD bucket': reads(headBucket),
   'PUT bucket': writes(makeBucket),
@@ -105,8 +107,9 @@ export function operationOf({
   const chosen = [...query.keys()].filter(name => CHOOSERS.has(name))
   if (query.get('list-type') === '2' && of === 'bucket') chosen.push('list-type')
   if (isCopy && chosen.length === 0) chosen.push('copy')
-  const found = OFFERED[[method, of, ...chosen].join(' ')]
-  if (found) return found
+  const name = [method, of, ...chosen].join(' ')
+  const found = OFFERED[name]
+  if (found) return { name, ...found }
   if (chosen.length > 0)
     throw new S3Error('NotImplemented', { message: `${chosen.join(', ')}: this is not offered here.` })
   if (of === 'bucket' && method === 'DELETE') {

@@ -1,5 +1,5 @@
 import { type ChecksumAlgorithm, checksumHeader } from '../protocol/checksums.ts'
-import { headerOf, quoted, type S3Request } from '../protocol/s3-request.ts'
+import { headerOf, quoted, type SignedS3Request } from '../protocol/s3-request.ts'
 import { S3Error } from '../s3-error.ts'
 import { S3_LIMITS } from '../s3-limits.ts'
 import type { ObjectFacts } from '../store/object-facts.ts'
@@ -35,7 +35,7 @@ const NOT_OFFERED = [
 ] as const
 
 /** What a request says of the object that it puts. @throws S3Error. */
-export function readSaid(request: S3Request): Pick<ObjectFacts, 'headers' | 'metadata'> {
+export function readSaid(request: SignedS3Request): Pick<ObjectFacts, 'headers' | 'metadata'> {
   for (const name of NOT_OFFERED) {
     if (headerOf(request, name) !== null)
       throw new S3Error('NotImplemented', { message: `${name} is not offered here.` })
@@ -55,7 +55,7 @@ export function readSaid(request: S3Request): Pick<ObjectFacts, 'headers' | 'met
   return { headers, metadata: readMetadata(request) }
 }
 
-function readMetadata({ incoming }: S3Request): Record<string, string> {
+function readMetadata({ incoming }: SignedS3Request): Record<string, string> {
   const metadata: Record<string, string> = {}
   let bytes = 0
   for (const [name, values] of Object.entries(incoming.headersDistinct)) {
@@ -103,13 +103,13 @@ export const checksumElement = (algorithm: ChecksumAlgorithm) =>
   `Checksum${algorithm.toUpperCase()}` as 'ChecksumCRC32'
 
 /** The ETags of a list such as `"a", "b"` or `*`; null where the header is missing. */
-function etagsOf(request: S3Request, name: string): string[] | null {
+function etagsOf(request: SignedS3Request, name: string): string[] | null {
   const value = headerOf(request, name)
   return value === null ? null : value.split(',').map(each => each.trim().replace(/^"|"$/g, ''))
 }
 
 /** What must hold before an object is put. @throws S3Error `NotImplemented` for what S3 does not know either. */
-export function readPutCondition(request: S3Request): PutCondition {
+export function readPutCondition(request: SignedS3Request): PutCondition {
   const noneMatch = etagsOf(request, 'if-none-match')
   if (noneMatch && noneMatch.join() !== '*') {
     throw new S3Error('NotImplemented', { message: 'A put takes If-None-Match with * alone.' })
@@ -123,7 +123,11 @@ export function readPutCondition(request: S3Request): PutCondition {
  * @returns Whether the client has it already.
  * @throws S3Error `PreconditionFailed`.
  */
-export function isKnownToClient(request: S3Request, seen: SeenObject, names = READ_CONDITIONS): boolean {
+export function isKnownToClient(
+  request: SignedS3Request,
+  seen: SeenObject,
+  names = READ_CONDITIONS,
+): boolean {
   const match = etagsOf(request, names.match)
   const noneMatch = etagsOf(request, names.noneMatch)
   const hasOne = (etags: readonly string[]) => etags.includes('*') || etags.includes(seen.etag)

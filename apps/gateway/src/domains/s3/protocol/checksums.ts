@@ -13,6 +13,9 @@ const BYTES: Record<ChecksumAlgorithm, number> = { crc32: 4, crc32c: 4, crc64nvm
 /** The header of a checksum. */
 export const checksumHeader = (algorithm: ChecksumAlgorithm) => `x-amz-checksum-${algorithm}`
 
+/** How long a checksum is in base64. */
+export const checksumChars = (algorithm: ChecksumAlgorithm): number => 4 * Math.ceil(BYTES[algorithm] / 3)
+
 /** A checksum under way. */
 export interface Checksum {
   update(bytes: Uint8Array): void

@@ -11,7 +11,7 @@ import {
   isChecksum,
   readAlgorithm,
 } from './checksums.ts'
-import { headerOf, type S3Request } from './s3-request.ts'
+import { headerOf, type SignedS3Request } from './s3-request.ts'
 import { createChunkSigner } from './signature.ts'
 import { writeGathered } from './write-gathered.ts'
 
@@ -33,14 +33,14 @@ interface Announced {
 }
 
 /** How many bytes of content a request is said to bring. @throws S3Error `MissingContentLength`. */
-export function readLength(request: S3Request): number {
+export function readLength(request: SignedS3Request): number {
   const isChunked = readForm(request.claim.payload).kind === 'chunked'
   const length = headerOf(request, isChunked ? 'x-amz-decoded-content-length' : 'content-length')
   if (length === null || !/^\d{1,16}$/.test(length)) throw new S3Error('MissingContentLength')
   return Number(length)
 }
 
-function readAnnounced(request: S3Request): Announced {
+function readAnnounced(request: SignedS3Request): Announced {
   const form = readForm(request.claim.payload)
   const length = readLength(request)
   const trailers = (headerOf(request, 'x-amz-trailer') ?? '')
@@ -62,7 +62,7 @@ function readAnnounced(request: S3Request): Announced {
   }
 }
 
-function checksumsOf(request: S3Request, trailers: readonly string[]) {
+function checksumsOf(request: SignedS3Request, trailers: readonly string[]) {
   const named: { algorithm: ChecksumAlgorithm; value: string | null }[] = []
   for (const algorithm of CHECKSUM_ALGORITHMS) {
     const value = headerOf(request, checksumHeader(algorithm))
@@ -86,7 +86,7 @@ function readMd5(text: string): Buffer {
  * @throws S3Error for a body that is not what was said.
  */
 export async function receive(
-  request: S3Request,
+  request: SignedS3Request,
   take: (content: AsyncIterable<Uint8Array>) => Promise<{ md5: string; bytes: number }>,
   { bytesMax, wanted = [] }: { bytesMax: number; wanted?: readonly ChecksumAlgorithm[] },
 ): Promise<Received> {
@@ -122,7 +122,7 @@ export async function receive(
 }
 
 /** Who waits to be told to go on is told so: nothing of the head is wrong. */
-function greet({ incoming, response }: S3Request): void {
+function greet({ incoming, response }: SignedS3Request): void {
   if (incoming.headers.expect?.toLowerCase() === '100-continue') response.writeContinue()
 }
 
@@ -138,7 +138,7 @@ async function* summed(
 
 /** Takes the body into a file. @throws S3Error. */
 export function receiveInto(
-  request: S3Request,
+  request: SignedS3Request,
   file: FileHandle,
   options: { bytesMax: number; wanted?: readonly ChecksumAlgorithm[] },
 ): Promise<Received> {
@@ -146,7 +146,7 @@ export function receiveInto(
 }
 
 /** Takes a small body whole, such as a document. @throws S3Error `MaxMessageLengthExceeded`. */
-export async function receiveText(request: S3Request): Promise<string> {
+export async function receiveText(request: SignedS3Request): Promise<string> {
   const pieces: Uint8Array[] = []
   const take = async (content: AsyncIterable<Uint8Array>) => {
     const hash = createHash('md5')
@@ -167,7 +167,7 @@ export async function receiveText(request: S3Request): Promise<string> {
 }
 
 /** The algorithm that a client wants its upload checked by, without a value; null where it names none. */
-export function algorithmWanted(request: S3Request): ChecksumAlgorithm | null {
+export function algorithmWanted(request: SignedS3Request): ChecksumAlgorithm | null {
   const name =
     headerOf(request, 'x-amz-checksum-algorithm') ?? headerOf(request, 'x-amz-sdk-checksum-algorithm')
   return name === null ? null : readAlgorithm(name)

@@ -6,8 +6,8 @@ import type { UploadRoom } from '../store/upload-room.ts'
 import type { VolumeFolder } from '../store/volume-folder.ts'
 import type { Claim } from './signature.ts'
 
-/** A request whose signature holds, and the volume that its key reaches. */
-export interface S3Request {
+/** A request whose signature holds. */
+export interface SignedS3Request {
   readonly id: string
   readonly incoming: IncomingMessage
   readonly response: ServerResponse
@@ -19,6 +19,10 @@ export interface S3Request {
   readonly query: ReadonlyMap<string, string>
   readonly claim: Claim
   readonly known: KnownKey
+}
+
+/** The same, with the folder of the volume that its key reaches. */
+export interface S3Request extends SignedS3Request {
   readonly volume: VolumeFolder
   readonly locked: KeyLocks
   readonly uploadRoom: UploadRoom

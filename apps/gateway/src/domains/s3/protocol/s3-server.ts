@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream'
 import { createWaitingSockets } from '../../../platform/http/waiting-sockets.ts'
 import type { GatewaySide, KnownKey, S3Log } from '../gateway-side.ts'
 import { operationOf } from '../operations/operations.ts'
+import { OUTER_OPERATIONS } from '../outer/outer-operations.ts'
 import { S3Error } from '../s3-error.ts'
 import { S3_LIMITS, type S3Limits } from '../s3-limits.ts'
 import { codeOf } from '../store/beneath.ts'
@@ -16,7 +17,7 @@ import { sweep } from '../store/uploads.ts'
 import { withVolume } from '../store/volume-folder.ts'
 import { createKnownKeys } from './known-keys.ts'
 import { passOn } from './pass-on.ts'
-import type { S3Answer, S3Request } from './s3-request.ts'
+import type { S3Answer, S3Request, SignedS3Request } from './s3-request.ts'
 import { decodeUri, readClaim, type SignedRequest, splitQuery, verifySignature } from './signature.ts'
 import { writeXml } from './xml.ts'
 
@@ -130,20 +131,22 @@ export function createS3Server(deps: S3ServerDeps) {
         return hop({ incoming, response }, { gatewayId, userId: known.userId })
       })
     }
+    const signedRequest: SignedS3Request = { ...asked, id, incoming, response, claim, known }
+    if ('outer' in place) {
+      return counted(known.userId, async () => {
+        waiting.remove(incoming.socket)
+        const run = OUTER_OPERATIONS[operation.name]
+        // What the server is not asked for says the same of every volume, and looks at none.
+        const given = run
+          ? await run({ ...signedRequest, outer: place.outer, now })
+          : await operation.run(signedRequest as S3Request)
+        if (given) send(signedRequest, given)
+      })
+    }
     await counted(known.userId, () => {
       waiting.remove(incoming.socket)
       return withVolume(place.path, async volume => {
-        const request: S3Request = {
-          ...asked,
-          id,
-          incoming,
-          response,
-          claim,
-          known,
-          volume,
-          locked: scopedLocks(bucket),
-          uploadRoom,
-        }
+        const request = { ...signedRequest, volume, locked: scopedLocks(bucket), uploadRoom }
         const given = await operation.run(request)
         if (given) send(request, given)
       })
@@ -280,7 +283,7 @@ function toS3Error(error: unknown): S3Error {
   return new S3Error('InternalError', { cause: error })
 }
 
-function send({ incoming, response }: S3Request, { status = 200, headers = {}, xml }: S3Answer): void {
+function send({ incoming, response }: SignedS3Request, { status = 200, headers = {}, xml }: S3Answer): void {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   if (xml !== undefined) {
     sendXml(response, status, xml)

@@ -1,3 +1,4 @@
+import type { OuterS3Place } from '../../../platform/outer-s3/outer-s3.ts'
 import type { Capability } from './capability.ts'
 import type { Part } from './part.ts'
 
@@ -39,11 +40,21 @@ export interface VolumeStore {
    */
   folder(id: string): Promise<Part<{ path: string }>>
 
+  /**
+   * Where what a volume holds are objects of an outer server that speaks S3: then no machine has one. Left out: they are files.
+   */
+  readonly objects?: VolumeObjects
+
   /** How a volume is made of another one; or why that is not to be had. */
   readonly copies: Part<VolumeCopies>
 
   /** Ids of every volume of this cloud on the engine. */
   list(): Promise<string[]>
+}
+
+export interface VolumeObjects {
+  /** The bucket that is a volume, and the operator's key to it. Fails with `not_found`. */
+  at(id: string): Promise<OuterS3Place & { bucket: string }>
 }
 
 /** Copies of volumes, which are volumes like any other. */

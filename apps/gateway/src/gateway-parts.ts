@@ -26,6 +26,7 @@ import { RATE_LIMITS } from './platform/http/rate-limits.ts'
 import { systemIds } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
 import { deriveKey, type Secrets } from './platform/secrets.ts'
+import { spannedPort } from './platform/tracing/spanned-port.ts'
 
 /** Reads the catalogue, whatever it says to drivers checked by those. @throws CatalogueError with words for the operator. */
 export function readCatalogue({
@@ -83,11 +84,13 @@ export async function gatewayParts(from: {
       dirname(config.catalogueFile),
     ),
     imageStore: openLayoutStore(config.imageStore),
-    modelServers: modelServersOf(
-      catalogue.models,
-      namedVariables(),
-      () => Math.floor(systemClock.now().getTime() / 1_000),
-      from.localModel?.server ?? null,
+    modelServers: spannedModels(
+      modelServersOf(
+        catalogue.models,
+        namedVariables(),
+        () => Math.floor(systemClock.now().getTime() / 1_000),
+        from.localModel?.server ?? null,
+      ),
     ),
     mail: config.smtp
       ? { driver: createSmtpDriver(config.smtp), mailbox: null }
@@ -106,13 +109,29 @@ export async function gatewayParts(from: {
         webhook_secret: () => deriveKey(secrets.rootKey, 'berth test-card webhooks'),
         offered: offersTestCards(config),
       }),
-    ],
+    ].map(driver =>
+      spannedPort('payments', driver, { facts: { 'berth.driver': driver.name }, parts: ['methodPages'] }),
+    ),
     payouts: config.paypal ? createPaypalPayouts(config.paypal, base) : createByHandPayouts(),
     identitySource: config.casdoor && createCasdoorSource({ ...base, settings: config.casdoor }),
     identityProviders: createIdentityProviders(config.signInProviders, base),
     rateLimits: { ...RATE_LIMITS, general_per_minute: config.rateLimitPerMinute },
     instancesPerCustomer: config.instancesPerCustomer,
   }
+}
+
+/** What servers of models are asked is said in traces by which model is asked, and by nothing of what it was asked. */
+function spannedModels(servers: GatewayParts['modelServers']): GatewayParts['modelServers'] {
+  const spannedServers = [...servers].map(
+    ([model, those]) =>
+      [
+        model,
+        those.map(server =>
+          spannedPort('models', server, { facts: { 'berth.model': model }, parts: ['films'] }),
+        ),
+      ] as const,
+  )
+  return new Map(spannedServers)
 }
 
 /** Stripe, where it is set up; its library, which takes a while to load, is loaded only then. */

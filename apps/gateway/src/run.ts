@@ -19,6 +19,7 @@ import { createLog, type Logger } from './platform/log.ts'
 import { createManagementServer, type ManagementServer } from './platform/management/management-server.ts'
 import { say } from './platform/progress.ts'
 import { createShutdown, type ShutdownPhase } from './platform/shutdown.ts'
+import { spannedPort } from './platform/tracing/spanned-port.ts'
 
 /** What was asked for cannot be done; nothing was started. */
 const EXIT_USAGE = 2
@@ -34,6 +35,7 @@ const DEADLINE_MS = {
   localModel: 4_000,
   machines: 8_000,
   pools: 2_000,
+  traces: 1_500,
   database: 45_000,
 }
 
@@ -73,6 +75,11 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
   const management = createManagementServer({ log })
   const managementAddress = await listenForProbes(management, config)
   phases.push({ name: 'management', deadlineMs: DEADLINE_MS.management, run: management.close })
+  if (config.traces) {
+    const { startTracing } = await import('./platform/tracing/start-tracing.ts')
+    const stop = startTracing(config.traces, { gatewayId, log })
+    phases.push({ name: 'traces', deadlineMs: DEADLINE_MS.traces, run: stop })
+  }
   const folder = openOwnSecrets(config)
   const opened = await openGatewayDatabase({ config, secrets: folder, log })
   phases.unshift(
@@ -285,6 +292,13 @@ function engineSources(from: {
       : createEngineSource(described, { cloudId, sandboxDir, baseDir, offered, egress, log })
     return {
       ...source,
+      // What is looked at again and again is no span.
+      open: async () =>
+        spannedPort('compute', await source.open(), {
+          facts: { 'berth.driver': described.driver },
+          own: false,
+          parts: ['machines', 'images', 'volumes', 'network', 'console'],
+        }),
       regionCodes: regions.map(({ code }) => code),
       // Of the version before, which had one engine: what the data folder's installation had made.
       formerId: driver => (isAuto ? `was:${driver}:${cloudId}` : null),

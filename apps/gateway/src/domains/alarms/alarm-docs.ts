@@ -6,34 +6,30 @@ const OUTSIDE = [
   {
     alert: 'BerthGatewayDown',
     expr: 'up{job="berth"} == 0',
-    for: '2m',
-    labels: { severity: 'page' },
-    annotations: {
-      summary: 'a gateway does not answer',
-      description:
-        'What runs goes on; with no gateway at all nobody reaches it. Look at its log and at its database; `/ready` says which of the two it is.',
-    },
+    lasts: '2m',
+    severity: 'page',
+    title: 'a gateway does not answer',
+    meaning:
+      'What runs goes on, and others of the installation serve. With no gateway at all nobody reaches what runs.',
+    todo: 'Look at its process and at the end of its log: exit status 2 is a setting or the catalogue, 1 says why in its last lines. `/ready` says whether it is the database.',
   },
   {
     alert: 'BerthCallsFail',
     expr: 'sum(rate(berth_answers_total{status=~"5.."}[5m])) / sum(rate(berth_answers_total[5m])) > 0.02',
-    for: '5m',
-    labels: { severity: 'page' },
-    annotations: {
-      summary: 'more than 2 % of calls end in an error of ours',
-      description: 'The log has each with its `request_id` and code; the dashboard says which operations.',
-    },
+    lasts: '5m',
+    severity: 'page',
+    title: 'more than 2 % of calls end in an error of ours',
+    meaning: 'Customers read that something went wrong here, and consoles try again.',
+    todo: 'The log has each with its `request_id` and code; the dashboard says which operations. Where all fail at once it is the database.',
   },
   {
     alert: 'BerthCallsSlow',
     expr: 'histogram_quantile(0.99, sum by (le, operation) (rate(berth_call_seconds_bucket{operation!~"deploy_instance|.*_file.*|.*log.*|model.*|other"}[10m]))) > 2.5',
-    for: '15m',
-    labels: { severity: 'ticket' },
-    annotations: {
-      summary: 'calls of {{ $labels.operation }} are slow',
-      description:
-        'One of a hundred takes longer than 2.5 s. Look at the database first: locks, its disk, its processors.',
-    },
+    lasts: '15m',
+    severity: 'ticket',
+    title: 'calls of {{ $labels.operation }} are slow',
+    meaning: 'One of a hundred takes longer than 2.5 s.',
+    todo: 'Look at the database first: locks, its disk, its processors.',
   },
 ]
 
@@ -52,20 +48,32 @@ function ruleOf({ metric, lastsSeconds, severity, title, meaning, todo, isLocal 
   }
 }
 
+function outsideRule({ alert, expr, lasts, severity, title, meaning, todo }: (typeof OUTSIDE)[number]) {
+  const annotations = { summary: title, description: `${meaning} ${todo}` }
+  return { alert, expr, for: lasts, labels: { severity }, annotations }
+}
+
 /** Alert rules for Prometheus, in YAML: every alarm of the gateways, and what only others can see of them. */
 export function alertRules(): string {
-  const rules = [...OUTSIDE, ...alarmEntries().map(([, kind]) => ruleOf(kind))]
+  const rules = [...OUTSIDE.map(outsideRule), ...alarmEntries().map(([, kind]) => ruleOf(kind))]
   return (
     '# Made from apps/gateway/src/domains/alarms by `npm run docs -w @berth/gateway`.\n' +
     stringify({ groups: [{ name: 'berth', rules }] }, { lineWidth: 0 })
   )
 }
 
-/** The table of alarms in the operating guide, in Markdown. */
+/** The table of alarms in the operating guide, in Markdown; those that Prometheus alone raises are last. */
 export function alarmsTable(): string {
-  const rows = alarmEntries().map(
-    ([, { metric, title, severity, meaning, todo }]) =>
-      `| ${title} (\`${metric}\`, ${severity === 'page' ? 'at once' : 'today'}) | ${meaning} | ${todo} |`,
-  )
+  const whenOf = (severity: string) => (severity === 'page' ? 'at once' : 'today')
+  const rowOf = (title: string, name: string, severity: string, meaning: string, todo: string) =>
+    `| ${title} (\`${name}\`, ${whenOf(severity)}) | ${meaning} | ${todo} |`
+  const rows = [
+    ...alarmEntries().map(([, { title, metric, severity, meaning, todo }]) =>
+      rowOf(title, metric, severity, meaning, todo),
+    ),
+    ...OUTSIDE.map(({ title, alert, severity, meaning, todo }) =>
+      rowOf(title.replace(/\{\{.*\}\}/, 'some kind'), alert, severity, meaning, todo),
+    ),
+  ]
   return ['| Alarm | What it means | What to do |', '|---|---|---|', ...rows, ''].join('\n')
 }

@@ -70,13 +70,17 @@ export function createEngineSource(described: EngineDescription, deps: EngineSou
       }
     }
     case 'bucket':
+      return {
         description: `volumes of objects, by ${described.place_file}`,
+        async open() {
           const text = await readNamed(described.place_file, deps.baseDir)
           const place = readBucketPlace(text.trim())
           if (place?.prefix !== '')
             throw new ComputeError('unsupported', `${described.place_file} does not name a bucket`)
           const { createBucketEngine } = await import('./bucket/bucket-engine.ts')
           return await createBucketEngine(place)
+        },
+      }
     case 'docker':
       return {
         description: `docker at ${described.url ?? 'its usual socket on this computer'}`,

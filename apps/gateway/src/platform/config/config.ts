@@ -96,6 +96,13 @@ export interface Config {
   } | null
   /** Null where an operator pays by hand what customers earn by referring. */
   readonly paypal: { readonly clientId: string; readonly secret: string; readonly apiUrl: string } | null
+  /** Where traces are sent; null: nowhere. */
+  readonly traces: {
+    readonly url: string
+    readonly headers: Readonly<Record<string, string>>
+    /** Of all traces, from 0 to 1. */
+    readonly share: number
+  } | null
   readonly logLevel: string
   readonly meteringMs: number
   readonly rateLimitPerMinute: number
@@ -205,6 +212,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     testCards: values.BERTH_TEST_CARDS,
     stripe: stripeOf(values),
     paypal: paypalOf(values),
+    traces: tracesOf(values),
     logLevel: values.BERTH_LOG_LEVEL,
     meteringMs: values.BERTH_METERING_MS,
     rateLimitPerMinute: values.BERTH_RATE_LIMIT_PER_MINUTE,
@@ -417,6 +425,16 @@ function stripeOf(values: Values): Config['stripe'] {
     live: isLive(secretKey),
     apiUrl: apiUrl === null ? null : new URL(apiUrl).origin,
   }
+}
+
+/** OTLP's own path for traces, below the address that takes all kinds. */
+const TRACES_PATH = 'v1/traces'
+
+function tracesOf(values: Values): Config['traces'] {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers } = values
+  if (endpoint === null) return null
+  const url = new URL(TRACES_PATH, endpoint.endsWith('/') ? endpoint : `${endpoint}/`).href
+  return { url, headers: Object.fromEntries(headers), share: values.OTEL_TRACES_SAMPLER_ARG }
 }
 
 function imageStoreOf(values: Values): ImageStoreChoice {

@@ -66,6 +66,26 @@ const url = (protocols: readonly string[], isRight: (parsed: URL) => boolean = (
     return parsed !== null && protocols.includes(parsed.protocol) && isRight(parsed)
   })
 
+/** Headers as OpenTelemetry's settings have them: `name=value` with commas between, values percent-encoded. */
+function otlpHeaders() {
+  return z
+    .string()
+    .regex(/^(?:\s*[A-Za-z0-9-]{1,100}=[\x21-\x2b\x2d-\x7e]{1,4000}\s*(?:,|$))*$/)
+    .transform((text, context) => {
+      try {
+        return text.split(',').flatMap(part => {
+          const at = part.indexOf('=')
+          return at < 0
+            ? []
+            : [[part.slice(0, at).trim(), decodeURIComponent(part.slice(at + 1).trim())] as const]
+        })
+      } catch {
+        context.addIssue({ code: 'custom', message: 'is not percent-encoded' })
+        return z.NEVER
+      }
+    })
+}
+
 /** A folder, or the address of a repository of a registry; without TLS only on this computer. */
 function isStorePlace(text: string): boolean {
   if (/^s3\+https?:/i.test(text)) return readBucketPlace(text) !== null
@@ -588,6 +608,31 @@ export const SETTINGS = {
     takes: 'fatal, error, warn, info, debug, trace or silent',
     about: 'How much is logged. Calls that only read are logged at `debug`.',
   }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(optional(url(['http:', 'https:'], ({ search }) => search === '')), {
+    default: '',
+    takes: 'the address of a collector of OpenTelemetry, such as http://127.0.0.1:4318',
+    about:
+      'Where traces are sent, by OTLP over HTTP, as JSON: `/v1/traces` below it. They name calls, events, steps, drivers and models, ' +
+      'and hold nothing that customers typed. A collector that is away or slow costs nothing: what it does not take in time is ' +
+      'dropped. Empty: none are made.',
+  }),
+  OTEL_EXPORTER_OTLP_HEADERS: setting(otlpHeaders(), {
+    default: '',
+    takes: 'names and values of headers, such as api-key=abc,team=gpu',
+    about: 'What the collector wants sent along, such as a key. Values are percent-encoded.',
+    secret: true,
+  }),
+  OTEL_TRACES_SAMPLER_ARG: setting(
+    z
+      .string()
+      .regex(/^(0|1|0?\.\d{1,6}|1\.0{1,6})$/)
+      .transform(Number),
+    {
+      default: '1',
+      takes: 'a number from 0 to 1',
+      about: 'How many of all traces are sent: 0.1 is a tenth of them. All gateways choose the same ones.',
+    },
+  ),
   BERTH_METERING_MS: setting(wholeNumber(100, 3_600_000), {
     default: '60000',
     takes: 'milliseconds, 100 to 3600000',

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import * as z from 'zod'
 import type { Database, Transaction } from '../database/database.ts'
 import type { Job, Jobs } from '../jobs/jobs.ts'
+import { spanned } from '../tracing/spans.ts'
 import type { DomainEvent } from './define-event.ts'
 
 /** The queue of jobs that events wait in, one for each listener. */
@@ -103,11 +104,13 @@ export function createEvents({ db, jobs, log, retry }: EventsDeps): Events {
       // A newer version's, perhaps: another gateway may know it, and is not to wait behind our tries.
       if (!handle && passed < PASSES_MAX) return await passOn(job, { ...read, passed: passed + 1 })
       if (!handle) throw new Error(`nobody called ${listener} listens to ${event} here`)
-      await db.transaction(async tx => {
-        await handle(tx, payload)
-        // Who took too long has been followed by another: of the two, one commits.
-        if (!(await queue.complete(tx, job))) throw new Error('the event was handed to another gateway')
-      })
+      await spanned(`event ${event}`, { 'berth.listener': listener }, () =>
+        db.transaction(async tx => {
+          await handle(tx, payload)
+          // Who took too long has been followed by another: of the two, one commits.
+          if (!(await queue.complete(tx, job))) throw new Error('the event was handed to another gateway')
+        }),
+      )
     } catch (error) {
       log.warn({ err: error, event, listener, job: job.id }, 'a listener failed and will be tried again')
       throw error

@@ -5,6 +5,7 @@ import { ERRORS, type ErrorCode } from '@berth/contract/errors'
 import * as z from 'zod'
 import { ApiError } from '../http/api-error.ts'
 import { READ_AHEAD } from '../read-ahead.ts'
+import { spanned, traceparentHere } from '../tracing/spans.ts'
 import { CHANNEL_TLS, KEEP_ALIVE_MS, keyTowards } from './channel-tls.ts'
 import { readFrame, writeFrame } from './frames.ts'
 
@@ -48,30 +49,39 @@ interface Destination {
 export function createChannelClient({ selfId, key }: ChannelClientOptions) {
   const streams = new Map<TLSSocket, string>()
 
+  async function openStream(
+    { gatewayId, address }: Destination,
+    kind: string,
+    request: unknown,
+  ): Promise<Duplex> {
+    if (streams.size >= STREAMS_OUT_MAX) throw new ApiError('unavailable')
+    const socket = await connect(address, { identity: gatewayId, psk: keyTowards(key, gatewayId) })
+    streams.set(socket, gatewayId)
+    socket.once('close', () => streams.delete(socket))
+    try {
+      const trace = traceparentHere()
+      writeFrame(socket, { from: selfId, kind, request, ...(trace !== undefined && { trace }) })
+      const said = await readFrame(socket, ANSWER_MS)
+        .then(frame => answer.parse(frame))
+        .catch(cause => {
+          throw new GatewayAway(cause)
+        })
+      if (said.ok) return socket
+      throw new ApiError(said.code, { values: said.values, fields: said.fields as ApiError['fields'] })
+    } catch (error) {
+      socket.destroy()
+      throw error
+    }
+  }
+
   return {
     /**
      * Opens a stream to another gateway.
      * @throws GatewayAway when it cannot be reached or cannot prove to be that gateway.
      * @throws ApiError with the code that it refused with.
      */
-    async open({ gatewayId, address }: Destination, kind: string, request: unknown): Promise<Duplex> {
-      if (streams.size >= STREAMS_OUT_MAX) throw new ApiError('unavailable')
-      const socket = await connect(address, { identity: gatewayId, psk: keyTowards(key, gatewayId) })
-      streams.set(socket, gatewayId)
-      socket.once('close', () => streams.delete(socket))
-      try {
-        writeFrame(socket, { from: selfId, kind, request })
-        const said = await readFrame(socket, ANSWER_MS)
-          .then(frame => answer.parse(frame))
-          .catch(cause => {
-            throw new GatewayAway(cause)
-          })
-        if (said.ok) return socket
-        throw new ApiError(said.code, { values: said.values, fields: said.fields as ApiError['fields'] })
-      } catch (error) {
-        socket.destroy()
-        throw error
-      }
+    open(to: Destination, kind: string, request: unknown): Promise<Duplex> {
+      return spanned(`hop ${kind}`, {}, () => openStream(to, kind, request))
     },
     /** Gateways that streams are open to. */
     peers: (): string[] => [...new Set(streams.values())],

@@ -4,6 +4,7 @@ import { createServer, type TLSSocket } from 'node:tls'
 import * as z from 'zod'
 import { ApiError } from '../http/api-error.ts'
 import type { Logger } from '../log.ts'
+import { spanned } from '../tracing/spans.ts'
 import { CHANNEL_TLS, KEEP_ALIVE_MS, keyTowards } from './channel-tls.ts'
 import { readFrame, writeFrame } from './frames.ts'
 
@@ -22,7 +23,13 @@ const UNPROVEN_MAX = 64
 /** Streams from all other gateways together: terminals and service connections. */
 const STREAMS_IN_MAX = 2_000
 
-const head = z.object({ from: z.uuid(), kind: z.string().max(50), request: z.unknown() })
+const head = z.object({
+  from: z.uuid(),
+  kind: z.string().max(50),
+  request: z.unknown(),
+  /** The `traceparent` of what it is asked for by. */
+  trace: z.string().max(100).optional(),
+})
 
 interface ChannelServerOptions {
   selfId: string
@@ -81,11 +88,13 @@ export function createChannelServer({ selfId, key, handlers, log }: ChannelServe
     streams.set(socket, asked.from)
     let begun = false
     try {
-      await handler(asked.request, () => {
+      const accept = () => {
         begun = true
         writeFrame(socket, { ok: true })
         return socket
-      })
+      }
+      const serve = async () => handler(asked.request, accept)
+      await spanned(`serve ${asked.kind}`, {}, serve, asked.trace)
     } catch (error) {
       if (!(error instanceof ApiError)) {
         log.error({ err: error, kind: asked.kind }, 'what another gateway asked for failed')

@@ -2,16 +2,52 @@ import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { beginSpan, type OpenSpan } from '../tracing/spans.ts'
 import { API_HEADERS } from './call-handler.ts'
 
+/** A header of W3C Trace Context is no longer than this; what is longer is none. */
+const TRACEPARENT_CHARS_MAX = 100
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null where no traces are wanted. */
+    span: OpenSpan | null
+  }
+}
+
+/** Has every request be a span: by its operation's name, or by the route where it is no call. */
+function traceRequests(app: FastifyInstance): void {
+  app.decorateRequest('span', null)
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { config, url } = request.routeOptions
+    const { traceparent } = request.headers
+    const from = typeof traceparent === 'string' ? traceparent.slice(0, TRACEPARENT_CHARS_MAX) : ''
+    const facts = { 'http.request.method': request.method, 'http.route': url }
+    request.span = beginSpan(config.call?.operation ?? `${request.method} ${url ?? 'nowhere'}`, facts, from)
+    if (request.span) request.span.within(done)
+    else done()
+  })
+  // A body comes by events of its connection, which know nothing of the request.
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (request.span) request.span.within(done)
+    else done()
+  })
+  app.addHook('onResponse', (request, { statusCode }, done) => {
+    const failure = request.errorCode ?? (statusCode >= 500 ? String(statusCode) : null)
+    request.span?.end({ 'http.response.status_code': statusCode }, failure)
+    done()
+  })
+}
+
 /**
- * Notes every call in metrics and log, by operation name. What only reads and worked is logged at `debug`, because
+ * Notes every call in metrics, log and traces, by operation name. What only reads and worked is logged at `debug`, because
  * every open console asks every few seconds.
  */
 export function noteRequests(
   app: FastifyInstance,
   { metrics, log }: { metrics: Metrics; log: Logger },
 ): void {
+  traceRequests(app)
   app.addHook('onSend', (request, reply, payload, done) => {
     // A call of a model is known to its customer by an id of its own.
     if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id)

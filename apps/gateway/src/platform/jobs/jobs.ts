@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Queryable } from '../database/database.ts'
 import { notify, type OpenDatabase } from '../database/open-database.ts'
 import { createLoop } from '../loop.ts'
+import { spanned, traceparentHere } from '../tracing/spans.ts'
 
 /** pg-boss keeps its tables in a schema of their own. */
 export const JOBS_SCHEMA = 'pgboss'
@@ -22,6 +23,8 @@ const FAILED_MS = 500
 const MONITOR_SECONDS = 10
 /** No job of ours waits for others: pg-boss looks for such hardly ever. */
 const FLOW_SECONDS = 3_600
+/** Beside a job's own data: what it was asked for by, where traces are wanted. */
+const TRACE_KEY = 'traceparent_of_sender'
 /** Above every queue's `runSecondsMax`. */
 const STOP_MS_MAX = 90_000
 
@@ -160,8 +163,10 @@ export function createJobs(deps: {
         // Whoever finds a job looks for another one as soon as it is done, so that many are not one for each look.
         boss.notifyWorker(worker)
         if (!job) return
+        const { [TRACE_KEY]: trace, ...data } = job.data as { [TRACE_KEY]?: string }
+        const facts = { 'berth.job.tries': job.retryCount }
         try {
-          await run(job)
+          await spanned(`job ${name}`, facts, () => run({ ...job, data }), trace)
         } catch (error) {
           due.wake(FAILED_MS)
           throw error
@@ -195,8 +200,9 @@ export function createJobs(deps: {
       return {
         async send(q, sent) {
           if (sent.length === 0) return
+          const trace = traceparentHere()
           const inserts = sent.map(({ data, id, group, afterSeconds }) => ({
-            data,
+            data: trace === undefined ? data : { ...data, [TRACE_KEY]: trace },
             ...(id !== undefined && { id }),
             ...(group !== undefined && { group: { id: group } }),
             ...(afterSeconds !== undefined && { startAfter: afterSeconds }),

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
+import { spanned } from '../../../platform/tracing/spans.ts'
 import type { InstanceRow } from '../rows.ts'
 import { StepSuperseded } from './deadline.ts'
 import type { Shared } from './fair-shares.ts'
@@ -66,6 +67,11 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
   const works = new Map<string, Work>()
   let stopping = false
 
+  function take(step: Parameters<Steps['execute']>[0], row: InstanceRow, signal: AbortSignal) {
+    const facts = { 'berth.instance': row.id }
+    return spanned(`reconcile ${step.kind}`, facts, () => steps.execute(step, row, signal))
+  }
+
   async function run(row: InstanceRow, work: Work): Promise<void> {
     let current: InstanceRow | null = row
     let before: Step['kind'] | null = null
@@ -100,7 +106,7 @@ export function createWorker(deps: WorkerDeps, events: WorkerEvents): Worker {
           work.isPull = step.kind === 'pull'
           before = step.kind
           count += 1
-          const after = await steps.execute(step, current, work.step.signal)
+          const after = await take(step, current, work.step.signal)
           if (work.isPull && after) {
             // Pulls have shares of their own: whoever has many of them is not to have as many of all else when they end.
             work.lookAgain = true

@@ -7,6 +7,7 @@ import { topup } from '@berth/contract/billing'
 import { GATEWAY_PREFIX, IDEMPOTENCY_KEY_HEADER } from '@berth/contract/envelope'
 import { deployInstance } from '@berth/contract/instances'
 import { getInvoicePdf, listInvoices } from '@berth/contract/invoices'
+import { sql } from 'drizzle-orm'
 import ssh2, { type ServerHostKeyAlgorithm } from 'ssh2'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { builtGateway } from '../../../scripts/test/built-gateway.ts'
@@ -67,6 +68,19 @@ describe('the gateway does not start', () => {
     } finally {
       taken.server.close()
     }
+  })
+
+  test('on a database that a newer version has used: it says how to go on, and changes nothing', async () => {
+    const database = await createTestDatabase()
+    onTestFinished(database.drop)
+    const newer = sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 9999999999999)`
+    await database.db.execute(newer)
+    const run = start({ DATABASE_URL: database.url })
+    expect(await run.ended).toBe(1)
+    expect(run.output()).toContain('used by a newer version of Berth, and this one cannot go back')
+    expect(run.output()).toContain('restore a backup that was made before')
+    const { rows } = await database.db.execute(sql`select count(*)::int as count from kept_secret`)
+    expect(rows).toEqual([{ count: 0 }])
   })
 
   test('while its database is away; it can be stopped then, and the password is not shown', async () => {

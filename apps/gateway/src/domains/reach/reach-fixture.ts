@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
+import type { RequestOptions as TlsOptions } from 'node:https'
 import type { Call, CallData, CallInput } from '@berth/contract/call'
 import type { InstanceStatus } from '@berth/contract/instance-states'
 import { startWebTerminal } from '@berth/contract/instances'
@@ -276,6 +277,8 @@ export interface TerminalOptions {
   /** Acknowledges output as it comes, as a tab does that renders at once. */
   acks?: boolean
   protocols?: string[]
+  /** How it connects, where that is by TLS. */
+  client?: Pick<TlsOptions, 'ca' | 'lookup'>
   /** False for a client that stays silent. */
   saysSize?: boolean
 }
@@ -292,6 +295,7 @@ export async function openTerminal(origin: string, ticket: string, options: Term
   const socket = new WebSocket(`${origin.replace('http', 'ws')}${path}`, protocols, {
     perMessageDeflate: false,
     ...(options.origin ? { origin: options.origin } : {}),
+    ...options.client,
   })
   const frames: TerminalServerFrame[] = []
   let output: Buffer[] = []

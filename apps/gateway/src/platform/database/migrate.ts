@@ -41,7 +41,8 @@ async function refuseNewer(client: Client): Promise<void> {
   const { rows } = await client.query('select max(created_at) as latest from drizzle.__drizzle_migrations')
   if (Number(rows[0]?.latest) > known) {
     throw new Error(
-      'The database was used by a newer version of Berth, and this one cannot go back. Start that version again.',
+      'The database was used by a newer version of Berth, and this one cannot go back. Start that version again, or ' +
+        'restore a backup that was made before ("Rolling back" in docs/operating.md).',
     )
   }
 }

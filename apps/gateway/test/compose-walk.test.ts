@@ -24,7 +24,7 @@ import { importTestImage } from '../src/drivers/compute/docker/test-image.ts'
 import { type ComposeImages, imagesLack, makeComposeImages } from './compose-images.ts'
 import { type ComposeProject, createComposeProject, findCompose } from './compose-project.ts'
 import { bodyOf, type MailServer, startMailServer } from './mail-server.ts'
-import { createTlsClient, type TlsClient } from './tls-client.ts'
+import { askPlain, createTlsClient, type TlsClient } from './tls-client.ts'
 
 /** Images of hundreds of megabytes, on a computer that does much else. */
 const UP_MS = 400_000
@@ -210,11 +210,8 @@ describe.skipIf(missing !== null)('Berth in containers', { timeout: STEP_MS }, (
   })
 
   test('plain HTTP leads to TLS, and metrics are not by the proxy', async () => {
-    const plain = await fetch(`http://127.0.0.1:${ports.http}/auth`, {
-      redirect: 'manual',
-      headers: { host: CONSOLE },
-    })
-    expect(plain.status).toBeGreaterThanOrEqual(301)
+    const { status, location } = await askPlain(ports.http, CONSOLE, '/auth')
+    expect([status, location]).toEqual([308, `https://${CONSOLE}:${ports.https}/auth`])
     const { body } = await client.ask(CONSOLE, '/metrics')
     expect(body.toString()).not.toContain('berth_call_seconds')
   })

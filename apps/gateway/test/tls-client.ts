@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { type RequestOptions, request } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -107,4 +107,12 @@ export function createTlsClient(port: number, ca: string | Buffer) {
   }
 
   return { place, open, ask, upgrade, data }
+}
+
+/** Asks this computer without TLS, under any name. @returns What was answered, and where that leads. */
+export async function askPlain(port: number, host: string, path: string) {
+  const asked = get({ host: '127.0.0.1', port, path, agent: false, headers: { host: `${host}:${port}` } })
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  answer.resume()
+  return { status: answer.statusCode, location: answer.headers.location }
 }

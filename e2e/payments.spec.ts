@@ -198,6 +198,87 @@ test('[R2.22] [R3.10] money that is on its way is called that, and is there when
   await expect(page.getByRole('banner').getByText('$60.00')).toBeVisible({ timeout: 40_000 })
 })
 
+test('[B3] [R2.22] two tabs, a double click and the way back pay once', async () => {
+  const other = await context.newPage()
+  const transactions = page.getByRole('table', { name: 'Transactions' })
+  const paid = (amount: string) =>
+    transactions.getByRole('row', { name: new RegExp(`top-up.*\\+\\$${amount}`, 'i') })
+  const fillIn = async (tab: Page, amount: string, card: string) => {
+    await tab.goto('/payments?topup=open')
+    await tab.getByRole('dialog').getByLabel('Amount in USD').fill(amount)
+    await tab.getByRole('dialog').getByLabel('Card number').fill(card)
+  }
+  const button = (tab: Page) => tab.getByRole('dialog').getByRole('button', { name: /^Pay/ })
+
+  await test.step('both tabs hold the form, and both pay', async () => {
+    await fillIn(page, '11', VISA)
+    await fillIn(other, '11', VISA)
+    await button(page).dblclick()
+    await expect(dialog()).toHaveCount(0)
+    await button(other).click()
+    const said = other.getByRole('dialog').getByRole('alert')
+    await expect(said).toContainText('You have topped up $11.00 meanwhile')
+    await lookAt(other, 'topup-elsewhere')
+    await expect(other.getByRole('banner').getByText('$71.00')).toBeVisible()
+    await page.reload()
+    await expect(paid('11.00')).toHaveCount(1)
+  })
+
+  await test.step('what the one waits for, the other shows', async () => {
+    await fillIn(page, '12', ASKS)
+    await fillIn(other, '13', VISA)
+    await button(page).click()
+    await expect(dialog().getByRole('button', { name: 'Cancel this payment' })).toBeVisible()
+    await button(other).click()
+    const same = other.getByRole('dialog')
+    await expect(same.getByRole('status')).toContainText('$12.00')
+    await same.getByRole('button', { name: 'Cancel this payment' }).click()
+    await expect(dialog().getByText('The payment was canceled', { exact: false })).toBeVisible()
+    await other.close()
+  })
+
+  await test.step('the way back after paying begins nothing', async () => {
+    await page.goto('/payments')
+    await page.getByRole('main').getByRole('button', { name: 'Top up' }).click()
+    await dialog().getByLabel('Amount in USD').fill('14')
+    await dialog().getByLabel('Card number').fill(VISA)
+    await button(page).click()
+    await expect(dialog()).toHaveCount(0)
+    await page.goBack()
+    await page.goForward()
+    await page.reload()
+    await expect(page.getByRole('banner').getByText('$85.00')).toBeVisible()
+    await expect(paid('14.00')).toHaveCount(1)
+    await expect(paid('13.00')).toHaveCount(0)
+  })
+})
+
+test('[R3.7] a card whose bank asks is saved once that was answered; a reload and other tabs say where to go on', async () => {
+  const cards = cardOf(page, 'Payment methods')
+  await page.goto('/payments')
+  await cards.getByRole('button', { name: 'Add' }).click()
+  await dialog().getByLabel('Card number').fill(ASKS)
+  await dialog().getByRole('button', { name: 'Save card' }).click()
+  await expect(page.getByRole('heading', { name: 'Confirm the card' })).toBeVisible()
+  await lookAt(page, 'card-asked')
+  // Nothing was answered: another tab has the way to it.
+  const other = await context.newPage()
+  await other.goto('/payments')
+  const row = cardOf(other, 'Payment methods').getByRole('listitem')
+  await expect(row).toContainText('waits for you to confirm it')
+  await lookAt(other, 'card-waits')
+  await row.getByRole('button', { name: /^Go on/ }).click()
+  await other.getByRole('button', { name: 'Confirm the card' }).click()
+  await other.getByRole('link', { name: 'Back to the console' }).click()
+  await expect(other.getByText('The card was saved.')).toBeVisible()
+  await expect(row).toContainText(/Visa ending 3155.*default/)
+  await other.close()
+  // In the first one it is answered too, which says so.
+  await page.getByRole('button', { name: 'Refuse' }).click()
+  await page.getByRole('link', { name: 'Back to the console' }).click()
+  await expect(cards.getByRole('listitem')).toContainText(/Visa ending 3155.*default/)
+})
+
 /** A part of a page, by its title. */
 function cardOf(where: Page, title: string) {
   return where.locator('section').filter({ has: where.getByRole('heading', { name: title, exact: true }) })

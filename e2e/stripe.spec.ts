@@ -103,6 +103,39 @@ test('[R2.22] a bank that asks is gone to, and only what Stripe says then is bel
   await expect(page.getByRole('banner').getByText('$55.00')).toBeVisible()
 })
 
+test('[R3.7] a card is saved in Stripe’s frame without paying: declined, asked for by its bank, found again after a reload', async () => {
+  const cards = page
+    .locator('section')
+    .filter({ has: page.getByRole('heading', { name: 'Payment methods' }) })
+  const row = cards.getByRole('listitem').filter({ hasText: 'Stripe' })
+  const bank = 'https://hooks.stripe.test/**'
+  await page.route(bank, route => route.fulfill({ contentType: 'text/html', body: '<h1>Your bank</h1>' }))
+  sent.length = 0
+  await page.goto('/payments')
+  await cards.getByRole('button', { name: 'Add' }).click()
+  await expect(dialog().getByText('These fields are Stripe’s own', { exact: false })).toBeVisible()
+  await lookAt(page, 'card-frame')
+  await frame().fill(DECLINED)
+  await dialog().getByRole('button', { name: 'Save card' }).click()
+  await expect(dialog().getByRole('alert')).toContainText('The card was declined.')
+  await frame().fill(ASKS)
+  await dialog().getByRole('button', { name: 'Save card' }).click()
+  await expect(page.getByRole('heading', { name: 'Your bank' })).toBeVisible()
+  const [setup] = stripe.house.all('setup_intent').filter(({ status }) => status === 'requires_action')
+  expect(page.url()).toBe(`https://hooks.stripe.test/setup/${setup?.id}`)
+  // An address that leads back says nothing of what was answered.
+  await page.goto(`${new URL(String(setup?.return_url)).search.replace(/^/, '/payments')}&setup_intent=x`)
+  await expect(row).toContainText('waits for you to confirm it')
+  await page.reload()
+  await expect(row.getByRole('button', { name: /^Go on/ })).toBeVisible()
+  stripe.house.answerSetup(setup?.id ?? '', true)
+  await page.goto(`/payments${new URL(String(setup?.return_url)).search}`)
+  await expect(page.getByText('The card was saved.')).toBeVisible()
+  await expect(cards.getByRole('listitem').filter({ hasText: 'Visa ending 3155' })).toBeVisible()
+  expect(sent.filter(text => text.includes('4000002500') || text.includes('4000000000'))).toEqual([])
+  await page.unroute(bank)
+})
+
 test('[R2.22] where Stripe’s script is blocked, the card is entered at Stripe’s page', async () => {
   await page.unroute(SCRIPTS)
   await page.route(SCRIPTS, route => route.abort())

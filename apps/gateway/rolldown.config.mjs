@@ -45,7 +45,10 @@ export function buildOf(input, dir) {
 
 export default defineConfig(buildOf({ main: 'src/main.ts' }, 'dist'))
 
-/** What runs in machines is made of its sources here, instead of at each start. */
+/**
+ * What runs in machines is made of its sources here, instead of at each start.
+ * @returns {import('rolldown').Plugin}
+ */
 function makeMachineScripts() {
   return {
     name: 'make-machine-scripts',
@@ -61,6 +64,7 @@ function makeMachineScripts() {
 /**
  * Our modules find files by the folder that they lie in: for them it stays where it was.
  * @param {string} dir Where they lie then.
+ * @returns {import('rolldown').Plugin}
  */
 function keepFolders(dir) {
   const folderOfModule = 'import.meta.dirname'
@@ -74,7 +78,10 @@ function keepFolders(dir) {
   }
 }
 
-/** Nobody reads a stack down to the lines of a package, and this map is three quarters of the build. */
+/**
+ * Nobody reads a stack down to the lines of a package, and this map is three quarters of the build.
+ * @returns {import('rolldown').Plugin}
+ */
 function dropMapOfPackages() {
   return {
     name: 'drop-map-of-packages',

@@ -180,6 +180,36 @@ export function createStripeHouse(now: () => number) {
     })
   }
 
+  /** Asks a bank for later charges of a card. */
+  function setUp(setup: Thing, isConfirmed: boolean): undefined {
+    const pm = need(String(setup.payment_method), 'payment_method', 'payment_method')
+    const kind = kinds.get(pm.id) ?? ''
+    const { asks, failure } = TEST_CARDS.find(card => card.number === kind) ?? { failure: null }
+    if ((kind === 'authentication_required' || asks === true) && !isConfirmed) {
+      const url = `https://hooks.stripe.test/setup/${setup.id}`
+      const redirect_to_url = { url, return_url: setup.return_url }
+      Object.assign(setup, {
+        status: 'requires_action',
+        next_action: { type: 'redirect_to_url', redirect_to_url },
+      })
+      return
+    }
+    if (failure !== null)
+      return refuseSetup(setup, ...(DECLINES[failure] ?? (['card_declined', null] as const)))
+    pm.customer = setup.customer
+    Object.assign(setup, { status: 'succeeded', next_action: null, last_setup_error: null })
+  }
+
+  function refuseSetup(setup: Thing, code: string, decline_code: string | null): undefined {
+    const error = { type: 'card_error', code, decline_code, message: 'Your card was declined.' }
+    Object.assign(setup, {
+      status: 'requires_payment_method',
+      payment_method: null,
+      next_action: null,
+      last_setup_error: error,
+    })
+  }
+
   function chargeOf(intentId: string): { intent: Thing; charge: Thing } {
     const intent = need(intentId, 'payment_intent', 'payment_intent')
     const charge = things.get(String(intent.latest_charge))
@@ -225,6 +255,36 @@ export function createStripeHouse(now: () => number) {
         throw new Refusal(400, { code: 'payment_method_unexpected_state', param: 'payment_method' })
       }
       return makeIntent(form, '', { status: 'requires_confirmation' })
+    },
+    /** A question to a bank for later charges, asked at once. */
+    makeSetup(form: Form): Thing {
+      need(form.customer, 'customer', 'customer')
+      const pm = need(form.payment_method, 'payment_method', 'payment_method')
+      refuseDetached(pm)
+      if (pm.customer !== null && pm.customer !== form.customer) {
+        throw new Refusal(400, { code: 'payment_method_unexpected_state', param: 'payment_method' })
+      }
+      const { customer, payment_method, return_url, usage } = form
+      const made = { customer, payment_method, return_url, usage, next_action: null, last_setup_error: null }
+      const setup = put({ id: id('seti'), object: 'setup_intent', status: 'requires_confirmation', ...made })
+      setUp(setup, false)
+      const error = setup.last_setup_error as Record<string, unknown> | null
+      if (error) throw new Refusal(402, { ...error, setup_intent: setup })
+      return setup
+    },
+    /** The customer answers what their bank asks for later charges. */
+    answerSetup(setupId: string, isConfirmed: boolean): undefined {
+      const setup = need(setupId, 'setup_intent', 'id')
+      if (setup.status !== 'requires_action')
+        throw new Refusal(400, { code: 'setup_intent_unexpected_state' })
+      if (isConfirmed) setUp(setup, true)
+      else refuseSetup(setup, 'setup_intent_authentication_failure', null)
+    },
+    cancelSetup(setup: Thing): Thing {
+      if (!['requires_payment_method', 'requires_action'].includes(String(setup.status))) {
+        throw new Refusal(400, { code: 'setup_intent_unexpected_state' })
+      }
+      return Object.assign(setup, { status: 'canceled', next_action: null })
     },
     confirm(intent: Thing, form: Form): Thing {
       if (intent.status !== 'requires_confirmation') {
@@ -341,7 +401,10 @@ export function createStripeHouse(now: () => number) {
       const pm = card(kind)
       if (page.mode === 'setup') {
         Object.assign(things.get(pm) ?? {}, { customer: page.customer })
-        const setup = put({ id: id('seti'), object: 'setup_intent', status: 'succeeded', payment_method: pm })
+        const setup = put({
+          ...{ id: id('seti'), object: 'setup_intent', status: 'succeeded' },
+          ...{ customer: page.customer, payment_method: pm },
+        })
         Object.assign(page, { status: 'complete', url: null, setup_intent: setup.id })
         return tell('checkout.session.completed', page)
       }

@@ -110,6 +110,12 @@ export async function startStripeServer(clock: Clock) {
       /^POST \/v1\/checkout\/sessions\/(\w+)\/expire$/,
       (_, id) => house.expire(house.need(id, 'checkout.session', 'id')),
     ],
+    [/^POST \/v1\/setup_intents$/, form => house.makeSetup(form)],
+    [/^GET \/v1\/setup_intents\/(\w+)$/, (_, id) => house.need(id, 'setup_intent', 'id')],
+    [
+      /^POST \/v1\/setup_intents\/(\w+)\/cancel$/,
+      (_, id) => house.cancelSetup(house.need(id, 'setup_intent', 'id')),
+    ],
     [/^POST \/v1\/refunds$/, form => house.refund(form)],
     [
       /^GET \/v1\/refunds$/,
@@ -164,8 +170,9 @@ export async function startStripeServer(clock: Clock) {
     }
     const thing = body as Thing
     const names = ['latest_charge', 'payment_intent', 'setup_intent', 'payment_method']
-    const isSeen = thing.object === 'payment_intent' || thing.object === 'checkout.session'
-    return isSeen ? expanded(thing, thing.object === 'payment_intent' ? ['latest_charge'] : names) : body
+    if (thing.object === 'payment_intent') return expanded(thing, ['latest_charge'])
+    if (thing.object === 'setup_intent') return expanded(thing, ['payment_method'])
+    return thing.object === 'checkout.session' ? expanded(thing, names) : body
   }
 
   return {

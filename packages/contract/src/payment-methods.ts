@@ -4,8 +4,8 @@ import { defineCall } from './call.ts'
 import { by, currency, timestamp } from './fields.ts'
 
 /**
- * What a customer has kept to pay with again (R3.7). It is `saving` while the platform has not said that it has it, or
- * while the card is to be entered at the platform's own page.
+ * What a customer has kept to pay with again (R3.7). It is `saving` while the platform has not said that it has it, while
+ * the card is to be entered at the platform's own page, or while its bank asks; one that is not kept is `refused` for a day.
  */
 export const paymentMethod = z.object({
   id: z.string(),
@@ -21,10 +21,12 @@ export const paymentMethod = z.object({
   /** Whether the month is over until which it can be charged. */
   expired: z.boolean(),
   is_default: z.boolean(),
-  status: z.enum(['saving', 'saved']),
+  status: z.enum(['saving', 'saved', 'refused']),
+  /** Where the customer goes on while they are waited for: an address, or a path of this gateway; null otherwise. */
+  next_url: z.string().nullable(),
   /** Why it cannot be removed now, as an error code; null where it can. */
   kept_for: z.enum(['payment_method_in_use']).nullable(),
-  /** The last charge of it that was refused: when, and why as an error code; null once one succeeded. */
+  /** The last charge of it that was refused, or why it is not kept: when, and as an error code; null once one succeeded. */
   refused_at: timestamp.nullable(),
   refused_for: z.string().nullable(),
   created_at: timestamp,
@@ -47,7 +49,7 @@ export const listPaymentMethods = defineCall({
   data: z.array(paymentMethod),
 })
 
-/** Where a card is entered at the platform's own page; null where nothing is asked. */
+/** Where a card is entered at the platform's own page, or its bank asks; null where nothing is asked. */
 const nextUrl = z.string().nullable()
 
 export const addPaymentMethodBody = z.object({

@@ -19,7 +19,7 @@ function frameOf() {
 interface NewCardProps {
   platform: PayPlatform
   place: CardPlace
-  /** What is paid, in cents; null while it is no amount that can be. */
+  /** What is paid, in cents; null where the card is only kept. */
   cents: number | null
   currency: string
   saves: boolean
@@ -44,7 +44,7 @@ export function NewCard(props: NewCardProps) {
         <Suspense fallback={<SkeletonRows rows={2} />}>
           <StripeCard
             publishableKey={frameKey}
-            cents={cents ?? 1}
+            cents={cents}
             currency={currency}
             saves={saves}
             frame={frame}

@@ -37,6 +37,11 @@ const search = z.object({
     .string()
     .regex(/^(open|t_[0-9a-f-]{36})?$/)
     .catch(''),
+  /** The payment method of whose page the browser comes back. */
+  card: z
+    .string()
+    .regex(/^(m_[0-9a-f-]{36})?$/)
+    .catch(''),
 })
 
 /** Starts what the page shows first, before its code has arrived. */
@@ -98,7 +103,7 @@ export function Page() {
       <div className={classes.layout}>
         <div className={classes.side}>
           <ResumeCard />
-          <MethodsCard />
+          <MethodsCard returned={filters.card} onSaid={() => setFilters({ card: '' })} />
           <CreditsCard />
           <SpendCard />
           <BudgetsCard />

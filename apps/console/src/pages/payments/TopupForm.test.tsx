@@ -1,4 +1,4 @@
-import { getTopup, type TopupState, topup } from '@berth/contract/billing'
+import { getTopup, listTransactions, type TopupState, type Transaction, topup } from '@berth/contract/billing'
 import { fireEvent, screen, waitFor } from '@testing-library/react'
 import { type ComponentProps, createRef } from 'react'
 import { expect, test } from 'vitest'
@@ -128,6 +128,41 @@ test('[R2.22] a payment that waits at the platform’s page says so, and leads t
   expect(await screen.findByText('Waiting for you at Stripe')).toBeTruthy()
   const link = screen.getByRole('link', { name: /^Continue to Stripe/ })
   expect(link.getAttribute('href')).toBe(waiting.next_url)
+})
+
+test('[B3] [R2.22] what was paid in another tab since the form was drawn is said, and charged again only if it is pressed again', async () => {
+  const paid = { status: 'settled', transaction_id: 't_2', amount: 2_500, currency: 'USD', next_url: null }
+  const sample = (sampleOf(listTransactions.data) as { items: Transaction[] }).items[0] as Transaction
+  const about = { ...sample.about, origin: 'customer' as const }
+  const rows: Transaction[] = [{ ...sample, id: 't_0', status: 'settled', about }]
+  const begun: string[] = []
+  const { sent } = await showForm(madeBalance(), {
+    answers: {
+      [listTransactions.operation]: () => ({ items: rows, total: rows.length, page: 1, page_size: 10 }),
+      [topup.operation]: () => paid,
+    },
+    onInFlight: id => begun.push(id),
+  })
+  const charged = () => sent.filter(({ operation }) => operation === topup.operation).length
+  await waitFor(() =>
+    expect(sent.some(({ operation }) => operation === listTransactions.operation)).toBe(true),
+  )
+  fireEvent.click(screen.getByRole('button', { name: 'Card that works' }))
+  // Auto top-up and what was declined are none of it.
+  rows.unshift(
+    { ...sample, id: 't_9', status: 'failed', about },
+    { ...sample, id: 't_8', status: 'settled', about: { ...about, origin: 'auto' } },
+    { ...sample, id: 't_1', status: 'settled', amount_micro: '11000000', about },
+  )
+  fireEvent.click(screen.getByRole('button', { name: 'Pay $25.00 now' }))
+  expect(await screen.findByText(/^You have topped up \$11\.00 meanwhile/)).toBeTruthy()
+  expect(charged()).toBe(0)
+  rows.unshift({ ...sample, id: 't_3', status: 'pending', about })
+  fireEvent.click(screen.getByRole('button', { name: 'Pay $25.00 now' }))
+  await waitFor(() => expect(begun).toEqual(['t_3']))
+  expect(charged()).toBe(0)
+  fireEvent.click(screen.getByRole('button', { name: 'Pay $25.00 now' }))
+  await waitFor(() => expect(charged()).toBe(1))
 })
 
 interface Shown

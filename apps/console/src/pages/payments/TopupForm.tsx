@@ -1,8 +1,8 @@
-import { type Balance, listOpenTopups, topup, topupBody } from '@berth/contract/billing'
+import { type Balance, listOpenTopups, type Transaction, topup, topupBody } from '@berth/contract/billing'
 import { TOPUP_CENTS_MAX, TOPUP_CENTS_MIN } from '@berth/contract/limits'
-import { centsFromText } from '@berth/contract/money'
+import { centsFloor, centsFromText } from '@berth/contract/money'
 import { TextInput } from '@mantine/core'
-import { type RefObject, useEffect, useRef } from 'react'
+import { type RefObject, useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
 import { ApiError } from '../../api/api-error.ts'
@@ -23,6 +23,7 @@ import { NewCard } from './NewCard.tsx'
 import { leave, type PayPlatform } from './pay-platform.ts'
 import { useCardFrame } from './stripe/use-card-frame.ts'
 import classes from './TopupDialog.module.css'
+import { usePaidElsewhere } from './use-paid-elsewhere.ts'
 import { ZeroNote } from './ZeroNote.tsx'
 
 /** Amounts to choose from, in units of the currency. */
@@ -67,11 +68,17 @@ export function TopupForm(props: TopupFormProps) {
   })
   const payWith = usePayWith(typed.current.payWith)
   const { method, choice } = payWith
+  const findElsewhere = usePaidElsewhere()
+  const [paidElsewhere, setPaid] = useState<Transaction | null>(null)
   const leavesFirst = isHosted && place.frameKey === null && method === null
   const { form, submit, busy, failure } = useContractForm({
     schema: isHosted || method !== null ? hostedSchema : formSchema,
     initialValues: { amount: typed.current.amount, source: typed.current.source },
     onSubmit: async ({ amount, source }) => {
+      setPaid(null)
+      const other = await findElsewhere()
+      if (other?.status === 'pending') return onInFlight(other.id)
+      if (other) return setPaid(other)
       const saved = method && { platform_name: method.platform_name, method_id: method.id }
       const entered = async () => ({
         platform_name: platform.platform_name,
@@ -131,7 +138,8 @@ export function TopupForm(props: TopupFormProps) {
         <NewCard
           platform={platform}
           place={place}
-          cents={charged === null ? null : cents}
+          // While it is no amount that can be paid, the frame is told of the least.
+          cents={charged === null ? TOPUP_CENTS_MIN : cents}
           currency={currency}
           saves={choice.saves}
           isChosen={payWith.isKnown}
@@ -149,7 +157,16 @@ export function TopupForm(props: TopupFormProps) {
           {t('topup.owed_first', { amount: format.cents(Math.min(owedCents, cents ?? owedCents), currency) })}
         </p>
       )}
-      <FormFailure message={failure} />
+      <FormFailure
+        message={
+          paidElsewhere
+            ? t('topup.elsewhere', {
+                amount: format.cents(centsFloor(BigInt(paidElsewhere.amount_micro)), currency),
+                date: format.moment(paidElsewhere.date),
+              })
+            : failure
+        }
+      />
       <VerifiedButton call={topup} type="submit" size="lg" fullWidth loading={busy}>
         {leavesFirst
           ? t('topup.continue', { platform: platform.display_name })

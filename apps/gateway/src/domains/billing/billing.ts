@@ -68,7 +68,7 @@ import { autoTopup } from './payments/auto-topup/tables.ts'
 import { cardsOf } from './payments/cards-seen.ts'
 import { pruneEvents, receiveWebhook } from './payments/events.ts'
 import { driverOf, hasOpenTopup, openAmong } from './payments/intents.ts'
-import { recoverMethods } from './payments/methods/keeping.ts'
+import { freshenMethods, recoverMethods } from './payments/methods/keeping.ts'
 import { forgetLeaving, noteLeaving } from './payments/methods/leaving.ts'
 import {
   addMethod,
@@ -307,6 +307,11 @@ export function createBilling(deps: BillingDeps) {
     /** What is kept to pay with; adding, choosing and removing it (R3.7, R5.9). */
     methods: {
       list: (userId: string) => listMethods(deps, userId),
+      /** The same, once platforms were asked for what the customer waits for. */
+      listFresh: async (userId: string) => {
+        await freshenMethods(deps, userId)
+        return await listMethods(deps, userId)
+      },
       add: (userId: string, given: Parameters<typeof addMethod>[2]) => addMethod(deps, userId, given),
       makeDefault: (userId: string, id: string, said: Parameters<typeof makeDefault>[3]) =>
         makeDefault(deps, userId, id, said),

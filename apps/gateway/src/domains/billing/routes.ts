@@ -167,7 +167,7 @@ function methodRoutes(
 ): Route[] {
   const { methods, autoTopup } = billing
   return [
-    route(listPaymentMethods, ({ caller }) => methods.list(caller.userId)),
+    route(listPaymentMethods, ({ caller }) => methods.listFresh(caller.userId)),
     route(addPaymentMethod, ({ caller, body }) =>
       methods.add(caller.userId, { platformName: body.platform_name, source: body.source }),
     ),

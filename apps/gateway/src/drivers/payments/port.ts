@@ -53,8 +53,16 @@ export interface PaymentDriver {
   /** Gives back a part of what an intent took, once for each key; never more than it took. */
   refund(request: RefundRequest): Promise<PlatformIntent>
 
-  /** Keeps a source for later charges, once for each key; the same card again is the method that there is. */
-  saveMethod(request: MethodRequest): Promise<PlatformMethod>
+  /**
+   * Keeps a source for later charges without charging it, once for each key; the same card again is the method that there
+   * is. A bank may want the customer first: then a visit is open, with the page on which they answer; as is one to the page
+   * of a platform whose `entry` is `hosted`, where the card is entered. What is refused at once is thrown.
+   */
+  saveMethod(request: MethodRequest): Promise<MethodVisit>
+  /** What became of a visit; only this says that a card was kept, never the way back. */
+  readVisit(visit_id: string): Promise<MethodVisit>
+  /** Ends a visit, so that no card is kept by it any more; one that has kept it before is answered as it is. */
+  endVisit(visit_id: string): Promise<MethodVisit>
   /** Forgets a saved source; one that is gone already is forgotten too. */
   forgetMethod(method_id: string): Promise<void>
 
@@ -64,9 +72,6 @@ export interface PaymentDriver {
    * @param customer As in `IntentRequest`.
    */
   forgetCustomer?(customer: string): Promise<void>
-
-  /** Where a card is kept that is entered at a page of the platform's own; only where `entry` is `hosted`. */
-  readonly methodPages?: MethodPages
 
   /**
    * Checks a webhook's signature over its raw bytes and reads what it tells. Asks nobody.
@@ -150,33 +155,31 @@ export interface MethodRequest {
   customer: string
   /** The reference that `identify` gave. */
   source: string
-}
-
-/** Visits to a page of the platform's own, where a card is entered and kept without being charged. */
-export interface MethodPages {
-  /** Begins a visit, once for each key. */
-  begin(request: MethodPageRequest): Promise<MethodPage>
-  /** What became of it; only this says that a card was kept, never the way back. */
-  read(page_id: string): Promise<MethodPage>
-  /** Ends a visit, so that no card is entered any more; one at which it was entered before is answered as it is. */
-  end(page_id: string): Promise<MethodPage>
-}
-
-export interface MethodPageRequest {
-  idempotency_key: string
-  /** As in `IntentRequest`. */
-  customer: string
+  /** What the customer's wallet is kept in; a page shows it. */
   currency: Currency
+  /** As in `IntentRequest`. */
   return_url: string
+  /** It was paid with and is kept by that: its bank has nothing to ask any more. */
+  was_paid?: boolean
 }
 
-export interface MethodPage {
-  page_id: string
-  status: 'open' | 'saved' | 'ended'
-  /** Where the card is entered, while it is open. */
+/** How far the keeping of a card is. */
+export interface MethodVisit {
+  /** Null where there is nothing to come back to: it was kept at once. */
+  visit_id: string | null
+  /** `open` waits for the customer, or for the bank alone; what has `ended` is nobody's any more. */
+  status: 'open' | 'saved' | 'refused' | 'ended'
+  /** Where the customer goes on, while it waits for them: an address, or a path of this gateway. */
   next_url: string | null
   /** What was kept. */
   method: PlatformMethod | null
+  /** Why it was refused. */
+  failure: ErrorCode | null
+}
+
+/** A card that is kept. @param visit_id The visit by which; null where it was at once. */
+export function savedVisit(visit_id: string | null, method: PlatformMethod): MethodVisit {
+  return { visit_id, status: 'saved', next_url: null, method, failure: null }
 }
 
 /**

@@ -59,6 +59,13 @@ export const testcardMethod = pgTable(
     methodId: text('method_id').primaryKey(),
     idempotencyKey: text('idempotency_key').notNull(),
     card: text('card').notNull(),
+    /** A bank may want the customer first. */
+    status: text('status', { enum: ['saved', 'requires_action', 'refused', 'ended'] })
+      .notNull()
+      .default('saved'),
+    failure: text('failure'),
+    /** Where its page leads back to. */
+    returnUrl: text('return_url'),
     createdAt: moment('created_at').notNull(),
   },
   table => [uniqueIndex('testcard_method_key').on(table.idempotencyKey)],

@@ -1,31 +1,38 @@
 import { addPaymentMethod, addPaymentMethodBody } from '@berth/contract/payment-methods'
+import { useQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
+import { balanceQuery } from '../../../api/queries.ts'
 import { useChange } from '../../../api/use-change.ts'
 import { DialogForm } from '../../../lists/FormDialog.tsx'
 import { toast } from '../../../ui/toast.ts'
 import { useContractForm } from '../../../ui/use-contract-form.ts'
-import { CardFields } from '../CardFields.tsx'
-import { HOSTED_SOURCE, leave, type PayPlatform } from '../pay-platform.ts'
+import { NewCard } from '../NewCard.tsx'
+import { leave, type PayPlatform } from '../pay-platform.ts'
+import { useCardFrame } from '../stripe/use-card-frame.ts'
 import classes from './MethodsCard.module.css'
 
 interface AddMethodFormProps {
   platform: PayPlatform
   onClose: () => void
-  /** Goes to the platform's page, from which the browser comes back. */
+  /** Goes to the page of the platform or of the card's bank, from which the browser comes back. */
   onLeave?: (address: string) => void
 }
 
-/** Keeps a card without charging it: entered here, or at the platform's own page (R3.7). */
+/** Keeps a card without charging it: entered here, in a frame of the platform's, or at its page (R3.7). */
 export function AddMethodForm({ platform, onClose, onLeave = leave }: AddMethodFormProps) {
   const { t } = useTranslation('methods')
   const isHosted = platform.entry === 'hosted'
+  const place = useCardFrame(platform)
+  const leavesFirst = isHosted && place.frameKey === null
+  const balance = useQuery(balanceQuery)
   const add = useChange(addPaymentMethod, { silent: true })
   const { form, ...state } = useContractForm({
     schema: isHosted ? hostedSchema : formSchema,
     initialValues: { source: '' },
     onSubmit: async ({ source }) => {
-      const body = { platform_name: platform.platform_name, source: isHosted ? HOSTED_SOURCE : source }
+      const entered = isHosted ? await place.sourceOf() : source
+      const body = { platform_name: platform.platform_name, source: entered }
       const { method, next_url: page } = await add.send({ body })
       if (page !== null) {
         onLeave(page)
@@ -40,18 +47,26 @@ export function AddMethodForm({ platform, onClose, onLeave = leave }: AddMethodF
     <DialogForm
       call={addPaymentMethod}
       state={state}
-      submitLabel={isHosted ? t('add.continue', { platform: platform.display_name }) : t('add.submit')}
+      submitLabel={leavesFirst ? t('add.continue', { platform: platform.display_name }) : t('add.submit')}
       onCancel={onClose}
     >
       <p className={classes.note}>
-        {isHosted ? t('add.hosted', { platform: platform.display_name }) : t('add.note')}
+        {leavesFirst ? t('add.hosted', { platform: platform.display_name }) : t('add.note')}
       </p>
-      {!isHosted && (
-        <CardFields
+      {!leavesFirst && (
+        <NewCard
           platform={platform}
+          place={place}
+          cents={null}
+          currency={balance.data?.currency ?? 'USD'}
+          saves
+          isChosen={!balance.isPending}
           field={{ ...form.getInputProps('source'), 'data-autofocus': true }}
           onPick={number => form.setFieldValue('source', number)}
         />
+      )}
+      {place.hasFailed && (
+        <p className={classes.note}>{t('add.frame_failed', { platform: platform.display_name })}</p>
       )}
     </DialogForm>
   )

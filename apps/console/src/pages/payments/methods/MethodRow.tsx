@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next'
 import { told, useChange } from '../../../api/use-change.ts'
 import { VerifiedButton } from '../../../app/session/VerifiedButton.tsx'
 import { useFormat } from '../../../ui/format.ts'
+import { leave } from '../pay-platform.ts'
 import classes from './MethodsCard.module.css'
 import { expiryOf, useMethodName } from './method-text.ts'
 
@@ -13,7 +14,7 @@ export function MethodRow({ method, onRemove }: { method: PaymentMethod; onRemov
   const { t } = useTranslation(['methods', 'errors'])
   const makeDefault = useChange(setPaymentMethod)
   const name = useMethodName()(method)
-  const { id, kept_for: keptFor, is_default: isDefault, status, expired } = method
+  const { id, kept_for: keptFor, is_default: isDefault, next_url: page, status, expired } = method
   return (
     <li className={classes.method}>
       <span className={classes.icon} aria-hidden="true">
@@ -27,6 +28,17 @@ export function MethodRow({ method, onRemove }: { method: PaymentMethod; onRemov
         <MethodState method={method} />
       </span>
       <span className={classes.buttons}>
+        {page !== null && (
+          <Button
+            size="xs"
+            variant="default"
+            aria-label={t('go_on_of', { name })}
+            // In this tab, to which it leads back.
+            onClick={() => leave(page)}
+          >
+            {t('go_on')}
+          </Button>
+        )}
         {!isDefault && status === 'saved' && !expired && (
           <Button
             size="xs"
@@ -57,12 +69,21 @@ export function MethodRow({ method, onRemove }: { method: PaymentMethod; onRemov
   )
 }
 
-/** Until when it can be charged, and whether the last charge of it was refused. */
+/** Until when it can be charged, whether the last charge of it was refused, or why it is not kept. */
 function MethodState({ method }: { method: PaymentMethod }) {
   const { t } = useTranslation(['methods', 'errors'])
   const format = useFormat()
-  const { expired, status, refused_at: refusedAt, refused_for: refusedFor } = method
-  if (status === 'saving') return <span className={classes.second}>{t('saving')}</span>
+  const { expired, next_url: page, status, refused_at: refusedAt, refused_for: refusedFor } = method
+  if (status === 'saving') {
+    return <span className={classes.second}>{t(page === null ? 'saving' : 'waiting')}</span>
+  }
+  if (status === 'refused') {
+    return (
+      <span className={classes.second} data-warning>
+        {t('not_kept')} {t(`errors:${(refusedFor ?? 'payment_failed') as 'card_declined'}`)}
+      </span>
+    )
+  }
   const date = expiryOf(method)
   return (
     <>

@@ -21,6 +21,7 @@ import { REFRESH_MS } from '../refresh.ts'
 import { MethodRow } from './MethodRow.tsx'
 import classes from './MethodsCard.module.css'
 import { useMethodName } from './method-text.ts'
+import { useReturned } from './use-returned.ts'
 
 const AddMethodDialog = lazyPart(() => import('./AddMethodDialog.tsx').then(module => module.AddMethodDialog))
 const ConfirmDialog = lazyPart(() =>
@@ -30,14 +31,24 @@ const ConfirmDialog = lazyPart(() =>
 /** How often is looked again while a platform has not said yet that it has a card. */
 const SAVING_POLL_MS = 5_000
 
+interface MethodsCardProps {
+  /** The card with which the browser comes back from its bank's page or the platform's; empty where it does not. */
+  returned: string
+  /** It was said what became of that card. */
+  onSaid: () => void
+}
+
 /** What is kept to pay with (R3.7): added, made the default, removed. */
-export function MethodsCard() {
+export function MethodsCard({ returned, onSaid }: MethodsCardProps) {
   const { t } = useTranslation(['methods', 'errors'])
   const query = useQuery({
     ...queryOf(listPaymentMethods, {}),
+    // Whoever comes back from the bank's page wants to know at once.
+    refetchOnWindowFocus: 'always',
     refetchInterval: ({ state }) =>
       state.data?.some(({ status }) => status === 'saving') ? SAVING_POLL_MS : REFRESH_MS,
   })
+  useReturned(returned, query.data, onSaid)
   const remove = useChange(removePaymentMethod)
   const adding = useAsked<true>()
   const removing = useAsked<PaymentMethod>()

@@ -12,6 +12,7 @@ export const madeMethod = (about: Partial<PaymentMethod> = {}): PaymentMethod =>
   expired: false,
   is_default: true,
   status: 'saved',
+  next_url: null,
   kept_for: null,
   refused_at: null,
   refused_for: null,

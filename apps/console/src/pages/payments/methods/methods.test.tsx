@@ -16,6 +16,7 @@ import {
   Refusal,
   type Sent,
 } from '../../../gateway-fixture.tsx'
+import { startToasts } from '../../../ui/toast.ts'
 import { madeBalance } from '../balance-fixture.ts'
 import { NOTHING_TYPED, TopupForm } from '../TopupForm.tsx'
 import { AddMethodForm } from './AddMethodForm.tsx'
@@ -44,8 +45,13 @@ async function show(Shown: () => React.ReactNode, answers: Answers, verified = t
   return answered
 }
 
-const showCard = (methods: unknown[], answers: Answers = {}, verified = true) =>
-  show(() => <MethodsCard />, { [listPaymentMethods.operation]: () => methods, ...answers }, verified)
+const said: string[] = []
+const showCard = (methods: unknown[], answers: Answers = {}, verified = true, returned = '') =>
+  show(
+    () => <MethodsCard returned={returned} onSaid={() => said.push(returned)} />,
+    { [listPaymentMethods.operation]: () => methods, ...answers },
+    verified,
+  )
 
 const sentTo = (sent: Sent[], { operation }: { operation: string }) =>
   sent.filter(one => one.operation === operation)
@@ -59,6 +65,44 @@ test('[R3.7] each method says its card, until when it can be charged, and what w
   expect(rows[1]).toMatch(/^Mastercard ending 4444expires 08\/29declined 19 Nov.*\. The card was declined/)
   expect(rows[2]).toMatch(/^Visa ending 1117expired 08\/29/)
   expect(rows[3]).toMatch(/^A new cardnot entered at the platform yet/)
+})
+
+test('[R3.7] a card whose bank asks says where to go on; one that is not kept says why, and is no default', async () => {
+  const waits = madeMethod({
+    last4: '3155',
+    status: 'saving',
+    next_url: '/gateway/pay/testcard/x',
+    is_default: false,
+  })
+  const refused = madeRefused({ id: 'm_3', status: 'refused', refused_for: 'payment_not_confirmed' })
+  await showCard([waits, refused])
+  const rows = (await screen.findAllByRole('listitem')).map(row => row.textContent)
+  expect(rows[0]).toMatch(/^Visa ending 3155waits for you to confirm itGo on/)
+  expect(rows[1]).toMatch(/^Mastercard ending 4444Not saved\. The payment was not confirmed/)
+  expect(screen.getByRole('button', { name: 'Go on with Visa ending 3155' })).toBeTruthy()
+  expect(screen.queryByRole('button', { name: /the default$/ })).toBeNull()
+})
+
+test.each([
+  ['saved', null, 'The card was saved.'],
+  ['refused', 'card_declined', 'The card was declined. Please use another one.'],
+] as const)(
+  '[R3.7] whoever comes back from the bank’s page is told once what the list has: %s',
+  async (status, refusedFor, text) => {
+    const method = madeMethod({ id: 'm_7', status, refused_for: refusedFor })
+    const told: string[] = []
+    startToasts(({ message }) => told.push(message))
+    said.length = 0
+    await showCard([method], {}, true, 'm_7')
+    await waitFor(() => expect(said).toEqual(['m_7']))
+    expect(told).toEqual([text])
+  },
+)
+
+test('[R3.7] whoever comes back before the platform knows is told nothing that the list has not', async () => {
+  await showCard([madeMethod({ id: 'm_8', status: 'saving', next_url: 'https://bank' })], {}, true, 'm_8')
+  await screen.findByText('waits for you to confirm it')
+  expect(said).not.toContain('m_8')
 })
 
 test('[R3.7] another one is made the default; one that has expired cannot be', async () => {

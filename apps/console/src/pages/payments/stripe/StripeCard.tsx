@@ -10,8 +10,8 @@ import type { CardFrame } from './use-card-frame.ts'
 
 interface StripeCardProps {
   publishableKey: string
-  /** What is going to be paid, in cents; Stripe shows and checks the card by it. */
-  cents: number
+  /** What is going to be paid, in cents; Stripe shows and checks the card by it. Null: it is only kept. */
+  cents: number | null
   currency: string
   /** Whether the card is to be kept once it is paid: the bank may then ask otherwise. */
   saves: boolean
@@ -31,15 +31,16 @@ export function StripeCard({ publishableKey, cents, currency, saves, frame, onFa
   const drawn = useRef<{ stripe: Stripe; elements: StripeElements } | null>(null)
   const [isReady, setReady] = useState(false)
   const scheme = useComputedColorScheme()
+  const setupFutureUsage = saves ? ('off_session' as const) : null
   const options = {
-    amount: cents,
     currency: currency.toLowerCase(),
-    setupFutureUsage: saves ? ('off_session' as const) : null,
+    setupFutureUsage,
+    ...(cents !== null && { amount: cents }),
   }
   const failed = useEffectEvent(onFailed)
   const draw = useEffectEvent((stripe: Stripe, into: HTMLElement) => {
     const elements = stripe.elements({
-      mode: 'payment',
+      mode: cents === null ? 'setup' : 'payment',
       ...options,
       // The gateway charges it: nothing is confirmed here, and what became of it is asked from the gateway alone.
       paymentMethodCreation: 'manual',
@@ -70,10 +71,9 @@ export function StripeCard({ publishableKey, cents, currency, saves, frame, onFa
       remove()
     }
   }, [publishableKey])
-  const { amount, setupFutureUsage } = options
   useEffect(() => {
-    void drawn.current?.elements.update({ amount, setupFutureUsage })
-  }, [amount, setupFutureUsage])
+    if (cents !== null) void drawn.current?.elements.update({ amount: cents, setupFutureUsage })
+  }, [cents, setupFutureUsage])
   useEffect(() => {
     void drawn.current?.elements.update({ appearance: appearanceOf(scheme) })
   }, [scheme])

@@ -2,13 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import {
   type IntentRequest,
+  type MethodRequest,
+  type MethodVisit,
   type PaymentDriver,
   type PlatformEvent,
   type PlatformIntent,
+  type PlatformMethod,
   type WebhookDelivery,
   WebhookRefused,
 } from '../port.ts'
 
+const KEPT_URL = 'http://127.0.0.1:8080/payments?card=m_1'
 const RETURN_URL = 'http://127.0.0.1:8080/payments?topup=t_1'
 
 /** What the suite needs of a platform beside its driver. */
@@ -18,6 +22,8 @@ export interface PaymentsSubject {
   source(cardNumber: string): Promise<string>
   /** The customer confirms at the platform's page, or refuses. */
   answer(intent: PlatformIntent, confirmed: boolean): Promise<void>
+  /** The customer answers what their bank asks before a card is kept. */
+  answerVisit(visit: MethodVisit, confirmed: boolean): Promise<void>
   /** Lets so much time pass that what cards do later has come. */
   passTime(): Promise<void>
   /** Whether the platform still has something under our id of a customer, or a card that it kept for them. */
@@ -43,6 +49,22 @@ export function describePayments(subject: () => PaymentsSubject): void {
       return_url: RETURN_URL,
       ...changes,
     }
+  }
+  async function keepOf(card: string, changes: Partial<MethodRequest> = {}): Promise<MethodRequest> {
+    return {
+      idempotency_key: randomUUID(),
+      customer: randomUUID(),
+      source: await subject().source(card),
+      currency: 'USD',
+      return_url: KEPT_URL,
+      ...changes,
+    }
+  }
+  /** Keeps a card that nothing is asked of. */
+  async function kept(request: MethodRequest): Promise<PlatformMethod> {
+    const { method } = await driver().saveMethod(request)
+    if (!method) throw new Error('the card was not kept at once')
+    return method
   }
   const made = async (card: string) => await driver().createIntent(await requestOf(card))
   const confirm = (intent_id: string) => driver().confirm({ intent_id, return_url: RETURN_URL })
@@ -158,25 +180,71 @@ export function describePayments(subject: () => PaymentsSubject): void {
 
   test('a card that is kept is charged by its name, until it is forgotten', async () => {
     const customer = randomUUID()
-    const source = await subject().source('5555555555554444')
-    const kept = await driver().saveMethod({ idempotency_key: randomUUID(), customer, source })
-    expect(kept).toMatchObject({ brand: 'Mastercard', last4: '4444', expiry_month: 12 })
-    const request = await requestOf('5555555555554444', { customer, source: kept.method_id })
+    const asked = await keepOf('5555555555554444', { customer })
+    const { method_id: source, ...card } = await kept(asked)
+    expect(card).toMatchObject({ brand: 'Mastercard', last4: '4444', expiry_month: 12 })
+    expect((await kept(asked)).method_id).toBe(source)
+    const request = await requestOf('5555555555554444', { customer, source })
     const { intent_id } = await driver().createIntent(request)
     expect(await confirm(intent_id)).toMatchObject({ status: 'succeeded' })
-    await driver().forgetMethod(kept.method_id)
-    await driver().forgetMethod(kept.method_id)
+    await driver().forgetMethod(source)
+    await driver().forgetMethod(source)
+  })
+
+  test.each([
+    ['4000000000009987', 'card_lost'],
+    ['4000000000009979', 'card_stolen'],
+    ['4000000000000069', 'card_expired'],
+    ['4000000000000127', 'card_incorrect_cvc'],
+  ])('[R3.7] %s is not kept: %s, however often that is asked', async (card, failure) => {
+    const request = await keepOf(card)
+    for (let time = 0; time < 2; time += 1) {
+      await expect(driver().saveMethod(request)).rejects.toMatchObject({ name: 'PaymentRefused', failure })
+    }
+  })
+
+  test.each([
+    ['4000002500003155', true, { status: 'saved', failure: null }],
+    ['4000002500003155', false, { status: 'refused', failure: 'payment_not_confirmed', method: null }],
+    ['4000008400001629', true, { status: 'refused', failure: 'card_declined', method: null }],
+  ])('[R3.7] %s is kept once its bank has asked, who confirms: %s', async (card, confirmed, end) => {
+    const request = await keepOf(card)
+    const asked = await driver().saveMethod(request)
+    expect(asked).toMatchObject({
+      ...{ status: 'open', method: null },
+      next_url: expect.stringContaining('/'),
+    })
+    // An answer that was lost, or a second tab: the same question.
+    expect(await driver().saveMethod(request)).toEqual(asked)
+    expect(await driver().readVisit(asked.visit_id ?? '')).toEqual(asked)
+    await subject().answerVisit(asked, confirmed)
+    const ended = { ...end, next_url: null }
+    expect(await driver().readVisit(asked.visit_id ?? '')).toMatchObject(ended)
+    expect(await driver().saveMethod(request)).toMatchObject(ended)
+    expect(await driver().endVisit(asked.visit_id ?? '')).toMatchObject({
+      status: confirmed && end.status === 'saved' ? 'saved' : expect.stringMatching(/^(?:refused|ended)$/),
+    })
+  })
+
+  test('[R3.7] a question that is ended keeps no card, and one that was asked with the payment is not asked again', async () => {
+    const request = await keepOf('4000002500003155')
+    const { visit_id: visitId } = await driver().saveMethod(request)
+    for (let time = 0; time < 2; time += 1) {
+      expect(await driver().endVisit(visitId ?? '')).toMatchObject({ status: 'ended', method: null })
+    }
+    expect(await driver().readVisit(visitId ?? '')).toMatchObject({ status: 'ended', next_url: null })
+    const paid = await keepOf('4000002500003155', { was_paid: true })
+    expect(await driver().saveMethod(paid)).toMatchObject({ status: 'saved', method: { last4: '3155' } })
   })
 
   test('a customer who is forgotten is known no more, however often that is asked', async () => {
     const customer = randomUUID()
-    const source = await subject().source('4242424242424242')
-    const kept = await driver().saveMethod({ idempotency_key: randomUUID(), customer, source })
+    const { method_id: source } = await kept(await keepOf('4242424242424242', { customer }))
     const { intent_id } = await driver().createIntent(
-      await requestOf('4242424242424242', { customer, source: kept.method_id }),
+      await requestOf('4242424242424242', { customer, source }),
     )
     await confirm(intent_id)
-    await driver().forgetMethod(kept.method_id)
+    await driver().forgetMethod(source)
     await driver().forgetCustomer?.(customer)
     expect(await subject().keepsOf(customer)).toBe(false)
     await driver().forgetCustomer?.(customer)

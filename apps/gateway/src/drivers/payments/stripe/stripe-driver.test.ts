@@ -7,6 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/test-dat
 import { describePayments } from '../conformance/payments-conformance.ts'
 import {
   type IntentRequest,
+  type MethodRequest,
   type PaymentDriver,
   PaymentRefused,
   PaymentUnavailable,
@@ -51,6 +52,7 @@ describe('a double of Stripe keeps what every platform must', () => {
     driver: () => driver,
     source: async number => stripe.house.card(number),
     answer: async ({ intent_id }, confirmed) => stripe.house.answer(intent_id, confirmed),
+    answerVisit: async ({ visit_id }, confirmed) => stripe.house.answerSetup(visit_id ?? '', confirmed),
     async passTime() {
       for (const intent of stripe.house.all('payment_intent')) {
         if (intent.status === 'processing') stripe.house.settle(intent.id)
@@ -219,7 +221,7 @@ describe('faults', () => {
 
   test('[R6.4] a card of another customer pays for nobody else', async () => {
     const source = stripe.house.card(WORKS)
-    await driver.saveMethod({ idempotency_key: randomUUID(), customer: randomUUID(), source })
+    await driver.saveMethod(keepOf({ source }))
     await expect(driver.createIntent(requestOf({ source }))).rejects.toBeInstanceOf(PaymentRefused)
   })
 
@@ -249,18 +251,13 @@ describe('customers at Stripe', () => {
     const customer = randomUUID()
     const first = stripe.house.card(WORKS, 'fp_one')
     const second = stripe.house.card(WORKS, 'fp_one')
-    const kept = await driver.saveMethod({ idempotency_key: randomUUID(), customer, source: first })
+    const { method } = await driver.saveMethod(keepOf({ customer, source: first }))
     nowMs += 1_000
-    expect(await driver.saveMethod({ idempotency_key: randomUUID(), customer, source: second })).toEqual(kept)
-    const page = await driver.methodPages?.begin({
-      idempotency_key: randomUUID(),
-      customer,
-      currency: 'USD',
-      return_url: RETURN_URL,
-    })
+    expect(await driver.saveMethod(keepOf({ customer, source: second }))).toMatchObject({ method })
+    const page = await driver.saveMethod(keepOf({ customer, source: 'checkout' }))
     expect(page).toMatchObject({ status: 'open', next_url: expect.stringMatching(/^https:/), method: null })
-    stripe.house.payAt(page?.page_id ?? '', '5555555555554444')
-    expect(await driver.methodPages?.read(page?.page_id ?? '')).toMatchObject({
+    stripe.house.payAt(page.visit_id ?? '', '5555555555554444')
+    expect(await driver.readVisit(page.visit_id ?? '')).toMatchObject({
       status: 'saved',
       next_url: null,
       method: { brand: 'Mastercard', last4: '4444' },
@@ -269,33 +266,25 @@ describe('customers at Stripe', () => {
 })
 
 describe('a visit to the page that keeps a card', () => {
-  const begin = async (customer = randomUUID()) => {
-    const request = {
-      idempotency_key: randomUUID(),
-      customer,
-      currency: 'USD',
-      return_url: RETURN_URL,
-    } as const
-    return (await driver.methodPages?.begin(request))?.page_id ?? ''
-  }
+  const begin = async () => (await driver.saveMethod(keepOf({ source: 'checkout' }))).visit_id ?? ''
 
   test('is ended, so that no card is entered any more; one at which it was entered is answered as it is', async () => {
     const open = await begin()
     const ended = { status: 'ended', next_url: null, method: null }
-    expect(await driver.methodPages?.end(open)).toMatchObject(ended)
-    expect(await driver.methodPages?.end(open)).toMatchObject(ended)
+    expect(await driver.endVisit(open)).toMatchObject(ended)
+    expect(await driver.endVisit(open)).toMatchObject(ended)
     expect(stripe.house.need(open, 'checkout.session', 'id')).toMatchObject({ status: 'expired' })
     const used = await begin()
     stripe.house.payAt(used, WORKS)
-    expect(await driver.methodPages?.end(used)).toMatchObject({ status: 'saved', method: { last4: '4242' } })
+    expect(await driver.endVisit(used)).toMatchObject({ status: 'saved', method: { last4: '4242' } })
   })
 
   test('keeps nothing that was taken off the customer since', async () => {
     const page = await begin()
     stripe.house.payAt(page, WORKS)
-    const kept = (await driver.methodPages?.read(page))?.method
+    const kept = (await driver.readVisit(page)).method
     await driver.forgetMethod(kept?.method_id ?? '')
-    expect(await driver.methodPages?.read(page)).toMatchObject({ status: 'ended', method: null })
+    expect(await driver.readVisit(page)).toMatchObject({ status: 'ended', method: null })
   })
 })
 
@@ -374,6 +363,17 @@ function requestOf(changes: Partial<IntentRequest> = {}): IntentRequest {
     amount_cents: 2_500,
     currency: 'USD',
     source: 'checkout',
+    return_url: RETURN_URL,
+    ...changes,
+  }
+}
+
+function keepOf(changes: Partial<MethodRequest>): MethodRequest {
+  return {
+    idempotency_key: randomUUID(),
+    customer: randomUUID(),
+    source: 'checkout',
+    currency: 'USD',
     return_url: RETURN_URL,
     ...changes,
   }

@@ -16,7 +16,7 @@ import {
   readPayment,
   refundPayment,
 } from './stripe-intents.ts'
-import { beginCardPage, endCardPage, forgetCard, readCardPage, saveCard } from './stripe-methods.ts'
+import { endCardVisit, forgetCard, readCardVisit, saveCard } from './stripe-methods.ts'
 
 const NAME = 'stripe'
 const DISPLAY_NAME = 'Stripe'
@@ -66,13 +66,10 @@ export function createStripeDriver({ settings, offered, ...given }: StripeDriver
     cancel: id => cancelPayment(deps, id),
     refund: request => refundPayment(deps, request),
     saveMethod: request => saveCard(deps, request),
+    readVisit: id => readCardVisit(deps, id),
+    endVisit: id => endCardVisit(deps, id),
     forgetMethod: id => forgetCard(deps, id),
     forgetCustomer: customer => forgetStripeCustomer(deps, customer),
-    methodPages: {
-      begin: request => beginCardPage(deps, request),
-      read: id => readCardPage(deps, id),
-      end: id => endCardPage(deps, id),
-    },
     readWebhook: delivery => readStripeWebhook(deps, delivery),
     complete: event => completeEvent(deps, event),
     eventsSince: since => readStripeEvents(deps, since),

@@ -59,9 +59,15 @@ describe.skipIf(!stripeMockProbe.ok)("Stripe's mock", () => {
   // A page that keeps a card is not asked for: its list of kinds is of a later version of the API than the mock's.
   test('takes cards that are kept', async () => {
     const { customer } = request
-    const kept = await driver.saveMethod({ idempotency_key: randomUUID(), customer, source: 'pm_card_visa' })
-    expect(kept).toMatchObject({ last4: expect.stringMatching(/^\d{4}$/) })
-    await driver.forgetMethod(kept.method_id)
+    const paid = { idempotency_key: randomUUID(), customer, source: 'pm_card_visa', was_paid: true } as const
+    const { method } = await driver.saveMethod({ ...request, ...paid })
+    expect(method).toMatchObject({ last4: expect.stringMatching(/^\d{4}$/) })
+    await driver.forgetMethod(method?.method_id ?? '')
+  })
+
+  test('takes what becomes of a question to a card’s bank', async () => {
+    expect((await driver.readVisit('seti_123')).visit_id).toMatch(/^seti_/)
+    expect((await driver.endVisit('seti_123')).visit_id).toMatch(/^seti_/)
   })
 
   test('takes the question for the list of events', async () => {

@@ -297,8 +297,11 @@ test('a card that is kept is charged by its id, once for each key, until it is f
     idempotency_key: randomUUID(),
     customer: randomUUID(),
     source: source.accepted ? source.reference : '',
-  }
-  const kept = await driver.saveMethod(request)
+    currency: 'USD',
+    return_url: RETURN_URL,
+  } as const
+  const visit = await driver.saveMethod(request)
+  const kept = visit.method
   expect(kept).toEqual({
     method_id: expect.stringMatching(/^pm_/),
     // The same for whoever pays with the card, and however it was entered.
@@ -308,12 +311,14 @@ test('a card that is kept is charged by its id, once for each key, until it is f
     expiry_month: 12,
     expiry_year: 2029,
   })
-  expect(await driver.saveMethod(request)).toEqual(kept)
-  const { intent_id } = await driver.createIntent(requestOf({ source: kept.method_id }))
+  expect(await driver.saveMethod(request)).toEqual(visit)
+  const { intent_id } = await driver.createIntent(requestOf({ source: kept?.method_id ?? '' }))
   expect(await confirm(intent_id)).toMatchObject({ status: 'succeeded' })
-  await driver.forgetMethod(kept.method_id)
-  await driver.forgetMethod(kept.method_id)
-  await expect(driver.createIntent(requestOf({ source: kept.method_id }))).rejects.toThrow('no saved card')
+  await driver.forgetMethod(kept?.method_id ?? '')
+  await driver.forgetMethod(kept?.method_id ?? '')
+  await expect(driver.createIntent(requestOf({ source: kept?.method_id ?? '' }))).rejects.toThrow(
+    'no saved card',
+  )
 })
 
 test('a platform whose books are away says that nobody knows, not that it failed', async () => {
@@ -335,6 +340,8 @@ describe('test cards keep what every platform must', () => {
       return source.accepted ? source.reference : ''
     },
     answer: async ({ next_url }, confirmed) =>
+      void (await page(tokenOf(next_url), confirmed ? 'confirm' : 'refuse')),
+    answerVisit: async ({ next_url }, confirmed) =>
       void (await page(tokenOf(next_url), confirmed ? 'confirm' : 'refuse')),
     async passTime() {
       nowMs += 3_600_000

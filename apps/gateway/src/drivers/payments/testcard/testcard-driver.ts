@@ -7,13 +7,13 @@ import type { Database } from '../../../platform/database/database.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { deriveKey } from '../../../platform/secrets.ts'
 import {
-  type MethodRequest,
+  type MethodVisit,
   type PaymentDriver,
   PaymentRefused,
   PaymentUnavailable,
   type PlatformEvent,
   type PlatformIntent,
-  type PlatformMethod,
+  savedVisit,
   WebhookUnreadable,
 } from '../port.ts'
 import { testcardMethod } from '../tables.ts'
@@ -32,6 +32,7 @@ import {
   readIntent,
   refundIntent,
 } from './testcard-books.ts'
+import { type CardMethod, cardOfMethod, endMethod, keepMethod, readMethod } from './testcard-methods.ts'
 import { checkWebhook } from './testcard-signature.ts'
 import { createWebhookSender } from './webhook-sender.ts'
 
@@ -41,14 +42,6 @@ const PAGES = `/gateway/pay/${NAME}/`
 /** What the test platform says of every card that it keeps. */
 const EXPIRY_MONTH = 12
 const EXPIRY_YEARS = 3
-
-/** Refusals that a card meets although nothing is charged. */
-const REFUSED_UNCHARGED: ReadonlySet<ErrorCode> = new Set([
-  'card_lost',
-  'card_stolen',
-  'card_expired',
-  'card_incorrect_cvc',
-])
 
 /** As a platform would take; people who try it should not wait long. */
 const LATE_MS = 8_000
@@ -76,8 +69,8 @@ interface TestcardDeps {
 export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
   const pageKey = () => deriveKey(given.webhook_secret(), 'test-card pages')
   const deps = { lateMs: LATE_MS, refundMs: REFUND_MS, pageKey, ...given }
-  const pageOf = (status: CardIntent['status'], intentId: string) =>
-    status === 'requires_action' ? PAGES + pageToken(pageKey(), intentId) : null
+  const pageOf = (status: string, id: string) =>
+    status === 'requires_action' ? PAGES + pageToken(pageKey(), id) : null
   const sender = createWebhookSender(deps)
 
   /** Asks the books; whatever happens, somebody may be waiting for the webhook of it. */
@@ -106,6 +99,23 @@ export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
       // What names a test card is the same for whoever uses it.
       fingerprint: row.card,
     }
+  }
+
+  async function visit(work: () => Promise<CardMethod>): Promise<MethodVisit> {
+    const { methodId, status, card, failure, createdAt } = await ask(work)
+    const face = cardOf(card)
+    if (status !== 'saved' || !face) {
+      const said = status === 'requires_action' ? 'open' : status === 'refused' ? 'refused' : 'ended'
+      const next_url = pageOf(status, methodId)
+      return { visit_id: methodId, status: said, next_url, method: null, failure: failureOf(failure) }
+    }
+    return savedVisit(methodId, {
+      method_id: methodId,
+      ...faceOf(face),
+      expiry_month: EXPIRY_MONTH,
+      expiry_year: createdAt.getUTCFullYear() + EXPIRY_YEARS,
+      fingerprint: card,
+    })
   }
 
   const toEvent = ({ id, type, created, intent: told }: EventBody): PlatformEvent => ({
@@ -144,7 +154,9 @@ export function createTestcardDriver(given: TestcardDeps): PaymentDriver {
     retrieve: intent_id => intent(() => readIntent(deps, intent_id)),
     cancel: intent_id => intent(() => cancelIntent(deps, intent_id)),
     refund: request => intent(() => refundIntent(deps, request)),
-    saveMethod: request => ask(() => saveMethod(deps, request)),
+    saveMethod: request => visit(() => keepMethod(deps, request)),
+    readVisit: id => visit(() => readMethod(deps, id)),
+    endVisit: id => visit(() => endMethod(deps, id)),
     forgetMethod: async method_id => {
       await ask(() => deps.db.delete(testcardMethod).where(eq(testcardMethod.methodId, method_id)))
     },
@@ -174,43 +186,4 @@ function readEvent(bytes: Uint8Array): EventBody {
 function failureOf(code: string | null): ErrorCode | null {
   if (code === null) return null
   return code in ERRORS ? (code as ErrorCode) : 'payment_failed'
-}
-
-type MethodDeps = Pick<TestcardDeps, 'db' | 'clock' | 'ids'>
-
-async function saveMethod(
-  { db, clock, ids }: MethodDeps,
-  { idempotency_key: idempotencyKey, source }: MethodRequest,
-): Promise<PlatformMethod> {
-  const now = clock.now()
-  const refusal = cardOf(source)?.failure
-  // A bank says so when it is asked whether there is such a card; that money is lacking it says of a charge alone.
-  if (refusal && REFUSED_UNCHARGED.has(refusal)) throw new PaymentRefused('the card is not kept', refusal)
-  const made = await db
-    .insert(testcardMethod)
-    .values({ methodId: `pm_${ids.uuid()}`, idempotencyKey, card: source, createdAt: now })
-    .onConflictDoNothing()
-    .returning()
-  const rows =
-    made.length > 0
-      ? made
-      : await db.select().from(testcardMethod).where(eq(testcardMethod.idempotencyKey, idempotencyKey))
-  const [row] = rows
-  const card = cardOf(row?.card ?? '')
-  if (!row || !card) throw new Error('a card was neither kept nor found')
-  return {
-    method_id: row.methodId,
-    ...faceOf(card),
-    expiry_month: EXPIRY_MONTH,
-    expiry_year: row.createdAt.getUTCFullYear() + EXPIRY_YEARS,
-    fingerprint: row.card,
-  }
-}
-
-/** The card that was saved under an id; null when it is no id of a saved card. */
-async function cardOfMethod({ db }: Pick<MethodDeps, 'db'>, source: string): Promise<string | null> {
-  if (!source.startsWith('pm_')) return null
-  const [row] = await db.select().from(testcardMethod).where(eq(testcardMethod.methodId, source))
-  if (!row) throw new CardMistake(`there is no saved card ${source}`)
-  return row.card
 }

@@ -2,7 +2,7 @@ import { and, eq, ne } from 'drizzle-orm'
 import { type PaymentDriver, PaymentRefused } from '../../../../drivers/payments/port.ts'
 import { lockWallet } from '../../ledger/wallet.ts'
 import type { PaymentsDeps } from '../intents.ts'
-import { askFor } from './asking.ts'
+import { begin } from './asking.ts'
 import { CHECKOUT_SOURCE, isBeingCharged, type Method } from './stored.ts'
 import { paymentMethod } from './tables.ts'
 
@@ -63,12 +63,13 @@ async function idOfUnfinished(
   row: Method,
 ): Promise<string | null> {
   try {
-    if (row.source !== CHECKOUT_SOURCE || !driver.methodPages) {
-      return (await askFor(deps, driver, row)).method?.method_id ?? null
-    }
-    // A page that was never opened has taken no card; one that is open would take it for nobody.
-    if (row.platformPageId === null) return null
-    return (await driver.methodPages.end(row.platformPageId)).method?.method_id ?? null
+    // An open visit would keep a card for nobody.
+    if (row.platformPageId !== null)
+      return (await driver.endVisit(row.platformPageId)).method?.method_id ?? null
+    // A page that was never opened has taken no card; what was refused was kept by nobody.
+    if (row.source === null || row.source === CHECKOUT_SOURCE) return null
+    const { method, visit_id: visitId } = await begin(deps, driver, row)
+    return method?.method_id ?? (visitId && (await driver.endVisit(visitId)).method?.method_id) ?? null
   } catch (error) {
     if (error instanceof PaymentRefused) return null
     throw error

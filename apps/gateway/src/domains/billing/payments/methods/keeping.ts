@@ -1,5 +1,8 @@
-import { and, asc, eq, inArray, isNotNull, lte, ne, or } from 'drizzle-orm'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ErrorCode } from '@berth/contract/errors'
+import { and, asc, desc, eq, inArray, isNotNull, isNull, lte, ne, or } from 'drizzle-orm'
 import {
+  type MethodVisit,
   type PaymentDriver,
   PaymentRefused,
   PaymentUnavailable,
@@ -12,21 +15,28 @@ import { OPEN_STATES } from '../intent-states.ts'
 import { driverOf, type PaymentsDeps } from '../intents.ts'
 import { lookPauseMs } from '../recovery.ts'
 import { paymentIntent } from '../tables.ts'
-import { askFor, type Kept } from './asking.ts'
+import { askFor } from './asking.ts'
 import { drop, forget } from './forgetting.ts'
 import { CHECKOUT_SOURCE, ensureDefault, type Method } from './stored.ts'
 import { paymentMethod } from './tables.ts'
 
 /** What is not kept by then is given up, so that nothing is saving for ever: a visit to a platform's page ends before. */
 const SAVING_MS_MAX = 24 * 3_600_000
+/** So long the list says of a card why it is not kept. */
+const REFUSED_MS_MAX = 24 * 3_600_000
+/** A customer who waits looks every few seconds; their list waits no longer than that for the platform. */
+const ASKED_MS_MIN = 3_000
+const FRESHEN_MS_MAX = 2_000
+/** Nobody is waited for any more. */
+const NOWHERE = { nextUrlBox: null, nextUrlKeyId: null } as const
 /** Looks of one round. */
 const LOOKS_PER_ROUND_MAX = 100
 
 /**
  * Carries on what is saving or removing, as far as the platform lets it; each step is safe to repeat. Asks the
  * platform outside any transaction.
- * @returns The row as it is now; null once it is gone. And where the customer goes on, while a card is to be entered.
- * @throws PaymentUnavailable when the platform did not answer. @throws PaymentRefused when it refused: the row is gone.
+ * @returns The row as it is now; null once it is gone. And where the customer goes on, while they are waited for.
+ * @throws PaymentUnavailable when the platform did not answer. @throws PaymentRefused when it refused: the row says so.
  */
 export async function carryOnMethod(
   deps: PaymentsDeps,
@@ -34,18 +44,67 @@ export async function carryOnMethod(
 ): Promise<{ method: Method | null; nextUrl: string | null }> {
   const driver = driverOf(deps, row.platformName)
   if (row.state === 'removing') return { method: await forget(deps, driver, row), nextUrl: null }
-  if (row.state === 'saved') return { method: row, nextUrl: null }
-  let kept: Kept
+  if (row.state !== 'saving') return { method: row, nextUrl: null }
+  let visit: MethodVisit
   try {
-    kept = await askFor(deps, driver, row)
+    visit = await askFor(deps, driver, row)
+    if (visit.status === 'refused') {
+      throw new PaymentRefused('the bank refused it', visit.failure ?? 'payment_failed')
+    }
   } catch (error) {
-    if (error instanceof PaymentRefused) await drop(deps, row)
+    if (error instanceof PaymentRefused) await noteRefused(deps, row, error.failure)
     throw error
   }
-  if (kept.method) return { method: await finish(deps, driver, row, kept.method), nextUrl: null }
-  if (kept.nextUrl !== null) return { method: row, nextUrl: kept.nextUrl }
+  if (visit.method) return { method: await finish(deps, driver, row, visit.method), nextUrl: null }
+  if (visit.status === 'open') return { method: row, nextUrl: visit.next_url }
   await drop(deps, row)
   return { method: null, nextUrl: null }
+}
+
+/** A card that is not kept is told for a day: whoever waited for it may be at another tab, or at their bank's. */
+async function noteRefused(
+  { db, clock }: PaymentsDeps,
+  { id }: Method,
+  refusedFor: ErrorCode,
+): Promise<void> {
+  const refusedAt = clock.now()
+  const lookAt = new Date(refusedAt.getTime() + REFUSED_MS_MAX)
+  await db
+    .update(paymentMethod)
+    .set({ state: 'refused', refusedAt, refusedFor, lookAt, source: null, ...NOWHERE })
+    .where(and(eq(paymentMethod.id, id), eq(paymentMethod.state, 'saving')))
+}
+
+/**
+ * Asks platforms for what a customer waits for just now, such as one who comes back from their bank's page: not waited for
+ * longer than a page would wait, and not more often than every few seconds.
+ */
+export async function freshenMethods(deps: PaymentsDeps, userId: string): Promise<void> {
+  const now = deps.clock.now()
+  const isWaiting = and(
+    eq(paymentMethod.userId, userId),
+    eq(paymentMethod.state, 'saving'),
+    isNotNull(paymentMethod.platformPageId),
+  )
+  const isLongAgo = or(
+    isNull(paymentMethod.askedAt),
+    lte(paymentMethod.askedAt, new Date(now.getTime() - ASKED_MS_MIN)),
+  )
+  const [row] = await deps.db
+    .select()
+    .from(paymentMethod)
+    .where(and(isWaiting, isLongAgo))
+    .orderBy(desc(paymentMethod.createdAt))
+    .limit(1)
+  if (!row) return
+  const isIt = and(eq(paymentMethod.id, row.id), isLongAgo)
+  const taken = await deps.db.update(paymentMethod).set({ askedAt: now }).where(isIt).returning()
+  if (taken.length === 0) return
+  const asked = carryOnMethod(deps, row).catch(error => {
+    if (error instanceof PaymentRefused) return
+    deps.log.warn({ err: error, methodId: row.id }, 'a payment method could not be asked for')
+  })
+  await Promise.race([asked, sleep(FRESHEN_MS_MAX, undefined, { ref: false })])
 }
 
 /**
@@ -58,15 +117,36 @@ export async function recoverMethods(deps: PaymentsDeps, signal?: AbortSignal): 
   for (; count < LOOKS_PER_ROUND_MAX && !signal?.aborted; count += 1) {
     const row = await takeDue(deps)
     if (!row) break
+    if (row.state === 'refused') {
+      await drop(deps, row)
+      continue
+    }
     try {
       const { method } = await carryOnMethod(deps, row)
-      if (method?.state === 'saving' && isLate(deps, row)) await drop(deps, row)
+      if (method?.state === 'saving' && isLate(deps, row)) await giveUp(deps, row)
     } catch (error) {
+      if (error instanceof PaymentRefused) continue
       deps.log.warn({ err: error, methodId: row.id }, 'a payment method could not be carried on')
-      if (row.state === 'saving' && isLate(deps, row)) await drop(deps, row)
+      if (row.state === 'saving' && isLate(deps, row)) await giveUp(deps, row)
     }
   }
   return count
+}
+
+/** What has a visit at the platform is on its way out until that is ended: nobody's card is kept there for nobody. */
+async function giveUp(deps: PaymentsDeps, row: Method): Promise<void> {
+  const { db, clock } = deps
+  const [now] = await db
+    .select()
+    .from(paymentMethod)
+    .where(and(eq(paymentMethod.id, row.id), eq(paymentMethod.state, 'saving')))
+  if (!now) return
+  if (now.platformPageId === null) return await drop(deps, row)
+  const isIt = and(eq(paymentMethod.id, row.id), eq(paymentMethod.state, 'saving'))
+  await db
+    .update(paymentMethod)
+    .set({ state: 'removing', lookAt: clock.now(), ...NOWHERE })
+    .where(isIt)
 }
 
 function isLate({ clock }: Pick<PaymentsDeps, 'clock'>, { createdAt }: Method): boolean {
@@ -150,7 +230,13 @@ async function bookKept(
   const leaving = others.filter(other => other.platformMethodId === platformMethodId)
   await takeOver(tx, row, leaving)
   const saved = { platformMethodId, brand, last4, fingerprint, ...expiry }
-  const booked = await change(tx, row, { ...saved, state: 'saved', source: null, lookAt: null })
+  const booked = await change(tx, row, {
+    ...saved,
+    ...NOWHERE,
+    state: 'saved',
+    source: null,
+    lookAt: null,
+  })
   await ensureDefault(tx, row.userId)
   const [now = booked] = await tx.select().from(paymentMethod).where(eq(paymentMethod.id, row.id))
   return now
@@ -170,7 +256,7 @@ async function othersLike(
   return await tx
     .select()
     .from(paymentMethod)
-    .where(and(isOf, isSame, ne(paymentMethod.id, id)))
+    .where(and(isOf, isSame, ne(paymentMethod.id, id), ne(paymentMethod.state, 'refused')))
     .for('update')
 }
 

@@ -16,16 +16,19 @@ import type { AutoTopupRow } from '../auto-topup/stored.ts'
 import { readAuto } from '../auto-topup/stored.ts'
 import { offeredDriver, type PaymentsDeps } from '../intents.ts'
 import { whyNotCharged } from './chargeable.ts'
+import { drop } from './forgetting.ts'
 import { carryOnMethod } from './keeping.ts'
 import {
   CHECKOUT_SOURCE,
   ensureDefault,
   isExpired,
   isKeptOf,
+  isListedOf,
   isSavedOf,
   type Method,
   methodRowId,
   methodWireId,
+  openNextUrl,
 } from './stored.ts'
 import { paymentMethod } from './tables.ts'
 
@@ -33,21 +36,22 @@ const toWire = wireOf(paymentMethodEntity)
 
 /** What a customer has kept: the default first, then the newest. */
 export async function listMethods(
-  { db, clock }: Pick<PaymentsDeps, 'db' | 'clock'>,
+  deps: Pick<PaymentsDeps, 'db' | 'clock' | 'sealer'>,
   userId: string,
 ): Promise<PaymentMethod[]> {
+  const { db } = deps
   const [rows, auto] = await Promise.all([
     db
       .select()
       .from(paymentMethod)
-      .where(isKeptOf(userId))
+      .where(isListedOf(userId))
       .orderBy(desc(paymentMethod.isDefault), desc(paymentMethod.createdAt), desc(paymentMethod.id))
       // What waits at a platform's page when it is full is no more than were begun before.
       .limit(PAYMENT_METHODS_PER_USER_MAX * 2),
     readAuto(db, userId),
   ])
   const saved = rows.filter(({ state }) => state === 'saved').length
-  return rows.map(row => wireMethod(row, { now: clock.now(), isNeeded: isNeededBy(auto, row, saved) }))
+  return rows.map(row => wireMethod(deps, row, isNeededBy(auto, row, saved)))
 }
 
 /**
@@ -92,10 +96,14 @@ export async function addMethod(
   })
   try {
     const { method, nextUrl } = await carryOnMethod(deps, row)
-    if (method === null) throw new ApiError('payment_failed')
+    if (method === null) throw new ApiError('payment_canceled')
     return { method: await readOwn(deps, userId, method), next_url: nextUrl }
   } catch (error) {
-    if (error instanceof PaymentRefused) throw new ApiError(error.failure, { cause: error })
+    if (error instanceof PaymentRefused) {
+      // Whoever asked is told now.
+      await drop(deps, row)
+      throw new ApiError(error.failure, { cause: error })
+    }
     if (error instanceof PaymentUnavailable) throw new ApiError('payment_pending', { cause: error })
     throw error
   }
@@ -167,7 +175,7 @@ export async function forgetMethods(
   await tx
     .update(paymentMethod)
     .set({ state: 'removing', isDefault: false, lookAt: clock.now() })
-    .where(isKeptOf(userId))
+    .where(isListedOf(userId))
 }
 
 /** Whether the account could pay now, and by what. */
@@ -199,7 +207,7 @@ async function lockOwn(tx: Transaction, userId: string, wireId: string): Promise
   const [row] = await tx
     .select()
     .from(paymentMethod)
-    .where(and(isKeptOf(userId), eq(paymentMethod.id, id)))
+    .where(and(isListedOf(userId), eq(paymentMethod.id, id)))
     .for('update')
   if (!row) throw new ApiError('not_found')
   return row
@@ -207,24 +215,26 @@ async function lockOwn(tx: Transaction, userId: string, wireId: string): Promise
 
 /** A method as the list has it by now. */
 async function readOwn(
-  deps: Pick<PaymentsDeps, 'db' | 'clock'>,
+  deps: Pick<PaymentsDeps, 'db' | 'clock' | 'sealer'>,
   userId: string,
   row: Method,
 ): Promise<PaymentMethod> {
   const kept = await listMethods(deps, userId)
-  const isNeeded = false
-  return (
-    kept.find(({ id }) => id === methodWireId(row.id)) ?? wireMethod(row, { now: deps.clock.now(), isNeeded })
-  )
+  return kept.find(({ id }) => id === methodWireId(row.id)) ?? wireMethod(deps, row, false)
 }
 
-function wireMethod(row: Method, { now, isNeeded }: { now: Date; isNeeded: boolean }): PaymentMethod {
+function wireMethod(
+  deps: Pick<PaymentsDeps, 'clock' | 'sealer'>,
+  row: Method,
+  isNeeded: boolean,
+): PaymentMethod {
   return toWire({
     ...row,
     id: methodWireId(row.id),
     source: row.platformMethodId ?? '',
-    expired: isExpired(row, now),
-    status: row.state === 'saved' ? 'saved' : 'saving',
+    expired: isExpired(row, deps.clock.now()),
+    status: row.state === 'removing' ? 'saving' : row.state,
+    nextUrl: openNextUrl(deps, row),
     keptFor: isNeeded ? 'payment_method_in_use' : null,
   })
 }

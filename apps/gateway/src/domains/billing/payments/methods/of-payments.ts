@@ -39,6 +39,7 @@ export async function noteMethodOfPayment(
       platformName: intent.platformName,
       state: 'saving',
       source,
+      wasPaid: true,
       fingerprint: source,
       brand: intent.sourceBrand,
       last4: intent.sourceLast4,

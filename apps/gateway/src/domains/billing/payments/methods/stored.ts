@@ -1,5 +1,6 @@
 import { and, desc, eq, inArray, ne } from 'drizzle-orm'
 import type { Queryable, Transaction } from '../../../../platform/database/database.ts'
+import type { Sealer } from '../../../../platform/sealer.ts'
 import { OPEN_STATES } from '../intent-states.ts'
 import { paymentIntent } from '../tables.ts'
 import { paymentMethod } from './tables.ts'
@@ -11,6 +12,21 @@ export type Method = typeof paymentMethod.$inferSelect
 
 /** One that can be charged: the platform has it. */
 type SavedMethod = Method & { platformMethodId: string }
+
+/** Where the customer goes on; null while nobody waits for them. */
+export function openNextUrl(
+  { sealer }: { sealer: Sealer },
+  { id, nextUrlBox: box, nextUrlKeyId: keyId }: Method,
+): string | null {
+  return box && keyId ? sealer.open({ box, keyId }, [id]) : null
+}
+
+/** What is stored of that address. @param id The row's, for which alone it is opened. */
+export function sealNextUrl({ sealer }: { sealer: Sealer }, id: string, url: string | null) {
+  if (url === null) return { nextUrlBox: null, nextUrlKeyId: null }
+  const { box: nextUrlBox, keyId: nextUrlKeyId } = sealer.seal(url, [id])
+  return { nextUrlBox, nextUrlKeyId }
+}
 
 /** Ids on the wire say what they are. */
 const ID_PATTERN = /^m_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
@@ -34,9 +50,14 @@ export function isExpired(
   return Date.UTC(expiryYear, expiryMonth) <= now.getTime()
 }
 
-/** The condition that finds a customer's methods that are not on their way out. */
-export function isKeptOf(userId: string) {
+/** The condition that finds a customer's methods that are not on their way out: those that were refused are told for a day. */
+export function isListedOf(userId: string) {
   return and(eq(paymentMethod.userId, userId), ne(paymentMethod.state, 'removing'))
+}
+
+/** The condition that finds those that are kept, or may yet be. */
+export function isKeptOf(userId: string) {
+  return and(eq(paymentMethod.userId, userId), inArray(paymentMethod.state, ['saving', 'saved']))
 }
 
 /** The condition that finds those that can be charged. */

@@ -56,6 +56,8 @@ const TRIES = {
   vms: { short: 2, long: 30 },
   /** Virtual machines that are asked for more than a few programs, or boot a whole distribution. */
   guests: { short: 0, long: 1 },
+  /** Whether machines in a cluster meet the whole suite of a driver, of some hundred pods; else a walk and faults alone. */
+  clusters: { short: 0, turn: 1, long: 1 },
   /** Trees of a whole distribution, fetched from its mirror. */
   bootstraps: { short: 0, long: 1 },
 } as const

@@ -127,6 +127,7 @@ export const MACHINE_NOTE_CODES = [
   'no_egress_filter',
   'root_shared',
   'one_user',
+  'home_kept_alone',
   'internet',
   'no_internet',
   'small_host',

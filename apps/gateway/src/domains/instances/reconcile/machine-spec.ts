@@ -105,6 +105,7 @@ export function machineNotes(
     ['no_egress_filter', capabilities.egress_filter],
     ['root_shared', capabilities.root_apart],
     ['one_user', capabilities.own_users],
+    ['home_kept_alone', capabilities.whole_disk_kept],
   ] as const) {
     if (limit?.enforced === false) notes.push(note(code, limit.why))
   }

@@ -7,8 +7,10 @@ import { troubleOf } from './pod-status.ts'
 import { eventsOf } from './watch-pods.ts'
 
 /** A node may be on its way: a cluster that grows by itself has so long before a pod is given up. */
-const PLACE_PATIENCE_MS = 20_000
+const PLACE_PATIENCE_MS = 60_000
 const WATCH_S = 60
+/** Its disk is still being made, which takes a cloud its time: whoever starts the machine says how long that may be. */
+const WAITS_FOR_DISK = /unbound immediate PersistentVolumeClaims/
 const AGAIN_MS = 200
 
 /**
@@ -39,7 +41,8 @@ export async function awaitPod(
     if (until(pod)) return true
     const trouble = troubleOf(pod, options.hadLogin)
     if (trouble === null) return false
-    if (trouble.code === 'unschedulable' && performance.now() - beganMs < patienceMs) return false
+    const isPatient = performance.now() - beganMs < patienceMs || WAITS_FOR_DISK.test(trouble.message)
+    if (trouble.code === 'unschedulable' && isPatient) return false
     throw trouble
   }
 

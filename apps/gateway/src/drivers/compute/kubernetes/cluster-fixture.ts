@@ -1,5 +1,5 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
@@ -18,7 +18,8 @@ const CONTAINERD = join(PEERS, 'run', 'real', 'c.sock')
 /** An administrator's kubeconfig of a cluster with a node that runs pods. */
 const ADMIN = process.env.BERTH_TEST_KUBECONFIG ?? join(PEERS, 'run', 'admin.kubeconfig')
 const RBAC = join(import.meta.dirname, '../../../../../../deploy/kubernetes/rbac.yaml')
-const CLASS = 'berth-test'
+/** Of this process alone: another one that tests has its own. */
+const CLASS = `berth-test-${randomBytes(4).toString('hex')}`
 const PROVISION_MS = 150
 const GPUS = 'NVIDIA-H100-80GB-HBM3'
 
@@ -217,6 +218,7 @@ async function provision(admin: KubeLink, folder: string) {
     stop: async () => {
       isOver = true
       await loop
+      await admin.json('DELETE', `/apis/storage.k8s.io/v1/storageclasses/${CLASS}`)
     },
   }
 }

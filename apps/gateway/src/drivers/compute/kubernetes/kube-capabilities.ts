@@ -41,6 +41,7 @@ export function capabilitiesOf(known: KnownOfCluster): ComputeCapabilities {
       ? { enforced: true, how: 'users of its own for each pod' }
       : { enforced: false, why: 'Root in a machine is root of its node, without most of its rights' },
     own_users: { enforced: true, how: 'it has all users that its image has' },
+    whole_disk_kept: { enforced: false, why: 'Its disk holds its home; the rest goes with its pod' },
     ports_exposed: null,
   }
 }

@@ -1,8 +1,17 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import pino from 'pino'
-import { afterAll, beforeAll, describe } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describeClusterWalk } from '../../../../test/cluster-walk.ts'
+import { triesOf } from '../../../../test/long-runs.ts'
 import { describeConformance } from '../conformance/conformance.ts'
-import { clusterProbe, openTestCluster, type TestCluster } from './cluster-fixture.ts'
+import { smallMachine } from '../conformance/small-machine.ts'
+import { eventually, expectCode, never, text } from '../conformance/tools.ts'
+import type { Engine } from '../port/engine.ts'
+import type { MachineSpec } from '../port/machines.ts'
+import { clusterProbe, kubectl, openTestCluster, type TestCluster } from './cluster-fixture.ts'
 import { createKubeEngine } from './kube-engine.ts'
 
 const log = pino({ level: 'silent' })
@@ -12,24 +21,211 @@ if (!clusterProbe.ok) process.stdout.write(`SKIP machines on Kubernetes: ${clust
 describe.skipIf(!clusterProbe.ok)('machines on Kubernetes', () => {
   let cluster: TestCluster
   const image = { id: 'test', parts: {} as Record<string, unknown> }
-  const makeEngine = () =>
-    createKubeEngine({ place: cluster.place, terms: cluster.terms, cloudId, egress: null, log })
+  const open = (place = cluster.place) =>
+    createKubeEngine({ place, terms: cluster.terms, cloudId, egress: null, log, placePatienceMs: 2_000 })
 
   beforeAll(async () => {
     cluster = await openTestCluster()
     Object.assign(image.parts, cluster.image.parts)
-  })
+  }, 120_000)
   afterAll(async () => {
     await cluster?.removeCloud(cloudId)
     await cluster?.close()
   })
 
-  describeConformance('the Kubernetes engine', {
-    makeEngine,
-    image,
-    missingImage: { id: 'elsewhere', parts: { sandbox: 'host' } },
-    shutdownStops: false,
-    // The kernel's buffers of three connections: to the API server, from there to the node, and on that to what runs pods.
-    heldLines: 5_000_000,
-  })
+  describeFaults(() => cluster, open)
+  describeClusterWalk(() => cluster)
+  const isWhole = triesOf('clusters') > 0
+  if (!isWhole)
+    process.stdout.write('SKIP the Kubernetes engine keeps the port: a long run (clusters) looks\n')
+  describe.skipIf(!isWhole)('by the suite of all drivers', () =>
+    describeConformance('the Kubernetes engine', {
+      makeEngine: () => open(),
+      image,
+      missingImage: { id: 'elsewhere', parts: { sandbox: 'host' } },
+      shutdownStops: false,
+      // The kernel's buffers of three connections: to the API server, from there to the node, and on that to what runs pods.
+      heldLines: 5_000_000,
+    }),
+  )
 })
+
+/** What becomes of machines when something of the cluster, or of a gateway, goes wrong. */
+function describeFaults(
+  cluster: () => TestCluster,
+  open: (place?: TestCluster['place']) => Promise<Engine>,
+): void {
+  const made: string[] = []
+  const spec = (part: Partial<MachineSpec> = {}) => {
+    const id = `f-${randomBytes(5).toString('hex')}`
+    made.push(id)
+    return smallMachine(id, cluster().image, part)
+  }
+  const podsOf = async (id: string) =>
+    JSON.parse(await kubectl('get', 'pods', '-A', '-l', `berth.instance=${id}`, '-o', 'json')).items as {
+      metadata: { uid: string; namespace: string }
+    }[]
+
+  afterAll(async () => {
+    const engine = await open()
+    for (const id of made) await engine.machines.remove(id, never)
+    await engine.shutdown()
+  })
+
+  test('two gateways that make and start one machine at once make one, whichever is quicker', async () => {
+    const [one, two] = await Promise.all([open(), open()])
+    const machine = spec({ env: { SECRET: 'told to nobody' } })
+    await Promise.all([one.machines.create(machine, never), two.machines.create(machine, never)])
+    await Promise.all([one.machines.start(machine.id, never), two.machines.start(machine.id, never)])
+    const [pod, ...others] = await podsOf(machine.id)
+    expect(others).toEqual([])
+    expect(JSON.stringify(pod)).not.toContain('told to nobody')
+    expect(await text(two, machine.id, 'echo $SECRET')).toBe('told to nobody\n')
+    // What keeps its namespace apart is there, and the gateway's own rights in it.
+    const namespace = pod?.metadata.namespace ?? ''
+    const policy = JSON.parse(await kubectl('-n', namespace, 'get', 'networkpolicy', 'berth', '-o', 'json'))
+    expect(policy.spec).toMatchObject({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
+    expect(policy.spec.ingress ?? []).toEqual([])
+    expect(policy.spec.egress[0].to[0].ipBlock.except).toContain('169.254.0.0/16')
+    await Promise.all([one.machines.remove(machine.id, never), two.machines.remove(machine.id, never)])
+    for (const engine of [one, two]) {
+      expect(await engine.observation.status(machine.id)).toEqual({ state: 'absent' })
+      await engine.shutdown()
+    }
+  })
+
+  test('what a killed gateway has left half made is made whole, or taken away', async () => {
+    const engine = await open()
+    const machine = spec()
+    await engine.machines.create(machine, never)
+    // As far as one comes that is killed behind the disk.
+    const [disk] = JSON.parse(
+      await kubectl('get', 'pvc', '-A', '-l', `berth.instance=${machine.id}`, '-o', 'json'),
+    ).items as { metadata: { name: string; namespace: string } }[]
+    await kubectl('-n', disk?.metadata.namespace ?? '', 'delete', 'secret', disk?.metadata.name ?? '')
+    await expectCode(engine.machines.start(machine.id, never), 'failed')
+    expect((await engine.machines.list()).find(({ id }) => id === machine.id)?.state).toBe('created')
+    await engine.machines.create(machine, never)
+    // One that is killed while it waits for the pod.
+    const killed = await open()
+    const starting = killed.machines.start(machine.id, never).catch(() => undefined)
+    await eventually(async () => expect(await podsOf(machine.id)).toHaveLength(1))
+    const next = await open()
+    await next.machines.start(machine.id, never)
+    await starting
+    expect(await podsOf(machine.id)).toHaveLength(1)
+    expect((await next.observation.status(machine.id)).state).toBe('running')
+    await next.machines.remove(machine.id, never)
+    for (const one of [engine, killed, next]) await one.shutdown()
+  })
+
+  test('an image that is not to be had, and a machine that no node takes, are told by a code, and leave no pod', async () => {
+    const engine = await open()
+    const none = { image: 'peers.local/none:1', pull: 'never', command: [] }
+    const machine = spec({ image: { id: 'none', parts: { kubernetes: none } } })
+    await expectCode(
+      engine.images.pull(machine.image, () => undefined, never),
+      'image_unavailable',
+    )
+    await engine.machines.create(machine, never)
+    await expectCode(engine.machines.start(machine.id, never), 'image_unavailable')
+    expect(await podsOf(machine.id)).toEqual([])
+    expect(await engine.observation.status(machine.id)).toEqual({ state: 'created' })
+    // Nothing listens there.
+    const away = { id: 'away', parts: { kubernetes: 'localhost:1/none:1' } }
+    await expectCode(
+      engine.images.pull(away, () => undefined, never),
+      'registry_unreachable',
+    )
+    await expectCode(engine.machines.create(spec({ image: away }), never), 'image_unavailable')
+    const large = spec({ memory_mb: 1024 ** 2 })
+    await engine.machines.create(large, never)
+    await expectCode(engine.machines.start(large.id, never), 'unschedulable')
+    expect(await podsOf(large.id)).toEqual([])
+    const { gpus } = await engine.size()
+    const given = gpus.slice(0, 2).map(({ uuid }) => uuid)
+    expect(gpus[0]).toMatchObject({ name: 'NVIDIA H100 80GB HBM3', memory_mb: 81_559 })
+    const wrong = spec({ gpu_uuids: given.map(uuid => uuid.replace('H100', 'B200')) })
+    await engine.machines.create(wrong, never)
+    await expectCode(engine.machines.start(wrong.id, never), 'unschedulable')
+    await engine.shutdown()
+  })
+
+  test('while the API server is away nothing is said of machines; when it is back, what happened meanwhile is told', async () => {
+    const way = await openWay(cluster())
+    const engine = await open(way.place)
+    const machine = spec()
+    await engine.machines.create(machine, never)
+    await engine.machines.start(machine.id, never)
+    const heard: string[] = []
+    const unwatch = engine.observation.watch(id => heard.push(id))
+    const [running] = await podsOf(machine.id)
+    const place = ['-n', running?.metadata.namespace ?? '']
+    await kubectl(...place, 'annotate', 'pod', `m-${machine.id}`, 'seen=yes')
+    await eventually(() => expect(heard).toContain(machine.id))
+    way.cut()
+    await expectCode(engine.size(), 'engine_unavailable')
+    await expectCode(engine.observation.status(machine.id), 'engine_unavailable')
+    await expectCode(engine.machines.stop(machine.id, never), 'engine_unavailable')
+    await expectCode(engine.console.exec(machine.id, ['true']), 'engine_unavailable')
+    await kubectl(...place, 'delete', 'pod', `m-${machine.id}`, '--grace-period=1')
+    heard.length = 0
+    way.open()
+    await eventually(() => expect(heard).toContain(machine.id))
+    expect(await engine.observation.status(machine.id)).toEqual({
+      state: 'stopped',
+      exit_code: null,
+      cause: 'node_lost',
+    })
+    await engine.machines.start(machine.id, never)
+    expect(await text(engine, machine.id, 'echo back')).toBe('back\n')
+    unwatch()
+    await engine.machines.remove(machine.id, never)
+    await engine.shutdown()
+    way.close()
+  })
+}
+
+/** A way to the API server that a test may cut. */
+async function openWay({ file }: TestCluster) {
+  const config = JSON.parse(readFileSync(file, 'utf8')) as { clusters: { cluster: { server: string } }[] }
+  const there = new URL(config.clusters[0]?.cluster.server ?? '')
+  const sockets = new Set<Socket>()
+  let isCut = false
+  const server = createServer(near => {
+    if (isCut) return void near.destroy()
+    const far = connect(Number(there.port), there.hostname)
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket)
+      socket.on('error', () => socket.destroy())
+      socket.on('close', () => {
+        sockets.delete(socket)
+        other.destroy()
+      })
+      socket.pipe(other)
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  for (const { cluster } of config.clusters) cluster.server = `https://127.0.0.1:${port}`
+  const own = `${file}-cut`
+  writeFileSync(own, JSON.stringify(config), { mode: 0o600 })
+  const cut = () => {
+    isCut = true
+    for (const socket of sockets) socket.destroy()
+  }
+  return {
+    place: { kind: 'kubeconfig' as const, file: own, context: null },
+    cut,
+    open: () => {
+      isCut = false
+    },
+    close: () => {
+      cut()
+      server.close()
+    },
+  }
+}

@@ -175,7 +175,13 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
     observation: {
       status,
       watch: onChange => {
-        const stop = watchPods({ link, selector: names.selector(INSTANCE_LABEL), onChange, log })
+        const stop = watchPods({
+          link,
+          selector: names.selector(INSTANCE_LABEL),
+          onChange,
+          listIds: async () => (await machines.list()).map(machine => machine.id),
+          log,
+        })
         watchers.add(stop)
         return () => {
           watchers.delete(stop)

@@ -49,7 +49,7 @@ export function createKubeImages(deps: {
 
   /** What is known of an image; null where its registry was never asked for whoever wants it. */
   async function keptOf(image: KubeImage): Promise<KeptFacts | null> {
-    if (image.told) {
+    if (image.told && !image.is_pulled) {
       return { ...image.told, home: image.home ?? HOME_OF_ROOT, is_user: false, login: null }
     }
     const namespace = await namespaces.ensure(image.owner ?? undefined)
@@ -68,7 +68,8 @@ export function createKubeImages(deps: {
     const image = kubeImage(recipe)
     const kept = await keptOf(image)
     if (!kept) throw new ComputeError('image_unavailable', `${recipe.id} was not pulled yet`)
-    const { login, home, ...facts } = kept
+    const { login, home, ...asked } = kept
+    const facts = { ...asked, ...image.told }
     if (login !== null) await lend(image, login, tenant)
     return {
       ...facts,
@@ -126,17 +127,16 @@ export function createKubeImages(deps: {
     const bytes_total = await describe(image, { terms, host, namespace, signal })
     onProgress({ bytes_done: 0, bytes_total })
     await fetch(image, { namespace, login: terms.login ? host : null, signal })
-    if (bytes_total !== null) onProgress({ bytes_done: bytes_total, bytes_total })
+    onProgress({ bytes_done: bytes_total, bytes_total })
   }
 
-  /** Asks the registry what the image is, and keeps it. @returns How many bytes its layers have; null where it was not asked. */
+  /** Asks the registry what the image is, and keeps it. @returns How many bytes its layers have. */
   async function describe(
     image: KubeImage,
     asked: { terms: RegistryTerms; host: string; namespace: string; signal: AbortSignal },
-  ): Promise<number | null> {
+  ): Promise<number> {
     const { terms, host, namespace, signal } = asked
     if (terms.login) await keepLogin(namespace, host, loginFile(host, terms.login))
-    if (image.told) return null
     const found = await describeImage(image.reference, { terms, signal }).catch(cause => {
       if (cause instanceof OciFailure) throw new ComputeError(cause.code, cause.message, { cause })
       throw cause

@@ -44,6 +44,19 @@ export interface KubeLink {
   close(): void
 }
 
+const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
+/** By its name rather than by variables of the environment, which the process that keeps shells does not have. */
+const IN_CLUSTER = {
+  name: 'cluster',
+  server: 'https://kubernetes.default.svc',
+  caFile: `${ACCOUNT_FOLDER}/ca.crt`,
+  skipTLSVerify: false,
+}
+const OWN_ACCOUNT = {
+  name: 'account',
+  authProvider: { name: 'tokenFile', config: { tokenFile: `${ACCOUNT_FOLDER}/token` } },
+}
+
 const ANSWER_TIMEOUT_MS = 15_000
 /** Lists of a large cluster. */
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024
@@ -61,8 +74,9 @@ export async function createKubeLink(place: KubePlace): Promise<KubeLink> {
   const { KubeConfig: Config } = await import('@kubernetes/client-node')
   const config = new Config()
   try {
-    if (place.kind === 'in_cluster') config.loadFromCluster()
-    else {
+    if (place.kind === 'in_cluster') {
+      config.loadFromClusterAndUser(IN_CLUSTER, OWN_ACCOUNT)
+    } else {
       config.loadFromFile(place.file)
       if (place.context !== null) config.setCurrentContext(place.context)
     }

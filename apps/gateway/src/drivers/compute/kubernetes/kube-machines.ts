@@ -1,4 +1,4 @@
-import type { V1PersistentVolumeClaim, V1Pod, V1Secret } from '@kubernetes/client-node'
+import type { V1PersistentVolumeClaim, V1Pod } from '@kubernetes/client-node'
 import type { Logger } from 'pino'
 import { createKeyedQueue } from '../keyed-queue.ts'
 import { HOSTNAME_PATTERN, MACHINE_ID_PATTERN } from '../machine-id.ts'
@@ -7,7 +7,7 @@ import type { CommandEnd, MachineListing, MachineSpec, MachineStatus, Machines }
 import { checkMounts } from '../volume-mounts.ts'
 import { awaitPod } from './await-pod.ts'
 import { KubeRefusal } from './kube-errors.ts'
-import { type KubeLink, orNull, translated } from './kube-link.ts'
+import { type KubeLink, translated } from './kube-link.ts'
 import {
   CLOUD_LABEL,
   INSTANCE_LABEL,
@@ -21,14 +21,8 @@ import {
 import { gpuNameOf, quantity } from './kube-nodes.ts'
 import { type FoundDisk, type KubeObjects, ownerOf } from './kube-objects.ts'
 import type { ReachedPod } from './kube-ports.ts'
-import {
-  envKey,
-  type ImageFacts,
-  type MachineOrders,
-  type PodTerms,
-  planPod,
-  STOP_GRACE_S,
-} from './pod-plan.ts'
+import { createMachineOrders, notesOf } from './machine-orders.ts'
+import { type ImageFacts, type PodTerms, planPod, STOP_GRACE_S } from './pod-plan.ts'
 import { isOver, runsSince, statusOf } from './pod-status.ts'
 import type { createTenantNamespaces } from './tenant-namespaces.ts'
 
@@ -36,7 +30,6 @@ import type { createTenantNamespaces } from './tenant-namespaces.ts'
 const START_TIMEOUT_MS = 3_600_000
 const BYTES_PER_GB = 1024 ** 3
 const STATUS_UNPROCESSABLE = 422
-const ORDERS_KEY = 'orders'
 
 export interface KubeMachinesDeps {
   link: KubeLink
@@ -64,6 +57,7 @@ export interface KubeMachinesDeps {
 export function createKubeMachines(deps: KubeMachinesDeps) {
   const { link, objects, names, cloudId } = deps
   const queue = createKeyedQueue()
+  const orders = createMachineOrders({ link, objects, cloudId })
   const find = (id: string) => objects.findDisk(INSTANCE_LABEL, id)
 
   async function podOf({ namespace, claim }: FoundDisk): Promise<V1Pod | null> {
@@ -104,21 +98,21 @@ export function createKubeMachines(deps: KubeMachinesDeps) {
       if (isLeaving(existing)) throw new ComputeError('failed', `${spec.id} is still being removed`)
       const pod = await podOf(existing)
       if (pod && !isOver(pod)) return
-      const before = await ordersOf(existing)
+      const before = await orders.read(existing)
       await mustHaveVolumes(spec, existing.namespace)
       await growDisk(existing, spec.disk_gb)
       const image = before?.image ?? (await deps.factsOf(spec.image, spec.tenant))
-      return keepOrders(existing.claim, spec, image)
+      return orders.keep(existing.claim, spec, image)
     }
-    const image = await deps.factsOf(spec.image, spec.tenant)
     const namespace = await deps.namespaces.ensure(spec.tenant)
+    const image = await deps.factsOf(spec.image, spec.tenant)
     await mustHaveVolumes(spec, namespace)
     const claim = await objects.apply<V1PersistentVolumeClaim>(
       pathOf('persistentvolumeclaims', namespace, names.machine(spec.id)),
       planDisk(spec, namespace),
       signal,
     )
-    await keepOrders(claim, spec, image)
+    await orders.keep(claim, spec, image)
   }
 
   function planDisk({ id, disk_gb }: MachineSpec, namespace: string) {
@@ -147,41 +141,6 @@ export function createKubeMachines(deps: KubeMachinesDeps) {
     })
   }
 
-  async function keepOrders(
-    claim: V1PersistentVolumeClaim,
-    spec: MachineSpec,
-    image: ImageFacts,
-  ): Promise<void> {
-    const { image: _, env, ssh_access: __, ssh_keys: ___, ...rest } = spec
-    const orders: MachineOrders = { spec: rest, env: Object.keys(env), image }
-    const { name = '', namespace = '' } = claim.metadata ?? {}
-    const data = {
-      [ORDERS_KEY]: JSON.stringify(orders),
-      ...Object.fromEntries(Object.values(env).map((value, at) => [envKey(at), value])),
-    }
-    await objects.apply(pathOf('secrets', namespace, name), {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: {
-        name,
-        namespace,
-        labels: { [CLOUD_LABEL]: cloudId, [INSTANCE_LABEL]: spec.id },
-        ownerReferences: [ownerOf(claim)],
-      },
-      type: 'Opaque',
-      data: Object.fromEntries(
-        Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
-      ),
-    })
-  }
-
-  async function ordersOf({ namespace, claim }: FoundDisk): Promise<MachineOrders | null> {
-    const path = pathOf('secrets', namespace, claim.metadata?.name ?? '')
-    const secret = await orNull(link.json<V1Secret>('GET', path))
-    const text = secret?.data?.[ORDERS_KEY]
-    return text === undefined ? null : (JSON.parse(Buffer.from(text, 'base64').toString()) as MachineOrders)
-  }
-
   async function mustHaveVolumes(
     { volumes = [] }: Pick<MachineSpec, 'volumes'>,
     namespace: string,
@@ -201,18 +160,18 @@ export function createKubeMachines(deps: KubeMachinesDeps) {
       await objects.remove('pods', { namespace, name, uid: pod.metadata?.uid }, { signal })
       pod = null
     }
-    const orders = await ordersOf(disk)
-    if (!orders) throw new ComputeError('failed', `what ${id} is to be was never written down; make it anew`)
+    const kept = await orders.read(disk)
+    if (!kept) throw new ComputeError('failed', `what ${id} is to be was never written down; make it anew`)
     const isLaid = notesOf(claim).isLaid
     if (!pod) {
-      await mustHaveVolumes(orders.spec, namespace)
+      await mustHaveVolumes(kept.spec, namespace)
       deps.admit()
       const plan = planPod({
         terms: deps.terms,
-        orders,
+        orders: kept,
         namespace,
         isLaid,
-        gpuName: gpuNameOf(orders.spec.gpu_uuids),
+        gpuName: gpuNameOf(kept.spec.gpu_uuids),
         owner: ownerOf(claim),
       })
       pod = await applyPod(namespace, name, plan, signal)
@@ -221,7 +180,7 @@ export function createKubeMachines(deps: KubeMachinesDeps) {
     try {
       await awaitPod(link, place, {
         until: one => runsSince(one) !== null || isOver(one),
-        hadLogin: orders.image.pull_secret !== null,
+        hadLogin: kept.image.pull_secret !== null,
         signal,
         timeoutMs: START_TIMEOUT_MS,
         ...(deps.placePatienceMs !== undefined && { placePatienceMs: deps.placePatienceMs }),
@@ -326,16 +285,6 @@ export function createKubeMachines(deps: KubeMachinesDeps) {
     list,
   }
   return { machines, status, running, find: mustFind, podOf }
-}
-
-/** What stands on a machine's disk. */
-function notesOf({ metadata }: V1PersistentVolumeClaim) {
-  const runs = metadata?.annotations?.[RUNS_ANNOTATION]
-  return {
-    hasRun: runs !== undefined,
-    isToRun: runs !== undefined && runs !== '',
-    isLaid: metadata?.annotations?.[LAID_ANNOTATION] !== undefined,
-  }
 }
 
 const isLeaving = ({ claim }: FoundDisk) => claim.metadata?.deletionTimestamp !== undefined

@@ -15,6 +15,7 @@ import {
 
 const STATUS_CONFLICT = 409
 const GONE_POLL_MS = 100
+const PLACES_MAX = 50_000
 const GONE_TIMEOUT_MS = 45_000
 
 type Kind = Parameters<typeof pathOf>[0]
@@ -50,6 +51,7 @@ export function createKubeObjects(deps: { link: KubeLink; names: KubeNames; clou
     const [claim] = await listDisks(key)
     const namespace = claim?.metadata?.namespace
     if (claim === undefined || namespace === undefined) return null
+    if (places.size >= PLACES_MAX) places.clear()
     places.set(key, namespace)
     return { namespace, claim }
   }

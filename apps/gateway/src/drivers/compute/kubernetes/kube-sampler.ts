@@ -31,7 +31,7 @@ interface Summary {
 /** Of either version of control groups: what its machine's has counted, as a container sees it. */
 const GROUP_SCRIPT =
   'cd /sys/fs/cgroup; if [ -f cpu.stat ]; then cat cpu.stat memory.current memory.stat; ' +
-  'else cat cpuacct/cpuacct.usage memory/memory.usage_in_bytes memory/memory.stat; fi'
+  'else cat cpuacct/cpuacct.usage memory/memory.usage* memory/memory.stat; fi'
 const GROUP_TIMEOUT_MS = 5_000
 const GROUP_KEPT_MS = 2_000
 const GROUPS_MAX = 10_000

@@ -1,4 +1,4 @@
-import type { V1PersistentVolumeClaim, V1Pod } from '@kubernetes/client-node'
+import type { V1PersistentVolumeClaim, V1Pod, V1Secret } from '@kubernetes/client-node'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { VolumeSpec, VolumeStore, VolumeUse } from '../port/volumes.ts'
@@ -14,6 +14,7 @@ import {
 } from './kube-names.ts'
 import { quantity } from './kube-nodes.ts'
 import { type KubeObjects, ownerOf } from './kube-objects.ts'
+import { ordersIn } from './machine-orders.ts'
 import { SECURITY } from './pod-plan.ts'
 import type { createTenantNamespaces } from './tenant-namespaces.ts'
 
@@ -21,7 +22,6 @@ const BYTES_PER_GB = 1024 ** 3
 const BYTES_PER_KB = 1024
 /** Counting takes so long at most; what is larger is not measured. */
 const MEASURE_TIMEOUT_MS = 20_000
-const ORDERS_KEY = 'orders'
 /** What it counts goes where the kubelet reads how a container ended. */
 const MEASURE_SCRIPT = 'du -sk /volume | cut -f1 > /dev/termination-log'
 
@@ -113,16 +113,10 @@ export function createKubeVolumes(deps: {
 
   /** Whether a machine's orders name it, running or not. */
   async function isAttached(id: string, namespace: string): Promise<boolean> {
-    const { items } = await link.json<{ items: { data?: Record<string, string> }[] }>(
-      'GET',
-      pathOf('secrets', namespace),
-      { query: { labelSelector: names.selector(INSTANCE_LABEL) } },
-    )
-    return items.some(({ data }) => {
-      const text = Buffer.from(data?.[ORDERS_KEY] ?? '', 'base64').toString()
-      const { spec } = JSON.parse(text || '{}') as { spec?: { volumes?: { id: string }[] } }
-      return spec?.volumes?.some(volume => volume.id === id) === true
+    const { items } = await link.json<{ items: V1Secret[] }>('GET', pathOf('secrets', namespace), {
+      query: { labelSelector: names.selector(INSTANCE_LABEL) },
     })
+    return items.some(secret => ordersIn(secret)?.spec.volumes?.some(volume => volume.id === id))
   }
 
   /** Counts by a pod for a moment, which looks at the volume and has no rights over it. */

@@ -9,7 +9,7 @@ export interface TenantQuota {
 }
 
 /** What a gateway may do in a customer's namespace: the role of `deploy/kubernetes/rbac.yaml` that it binds itself to. */
-export const MACHINES_ROLE = 'berth-machines'
+const MACHINES_ROLE = 'berth-machines'
 
 interface Plan {
   path: string

@@ -73,8 +73,9 @@ f=${REPORT_PATH}
 exit $code
 `
 
-/** Lays what the image has in the home onto a new disk, once. */
-const LAY_SCRIPT = 'cp -a "$1/." /berth-disk/ 2>/dev/null; exit 0'
+/** Lays what the image has in the home onto a new disk; on one that holds anything already it would undo what is there. */
+const LAY_SCRIPT =
+  'for f in /berth-disk/* /berth-disk/.[!.]*; do [ -e "$f" ] && exit 0; done; cp -a "$1/." /berth-disk/ 2>/dev/null; exit 0'
 
 /**
  * The pod of a machine. Environment is in its secret, so that whoever may look at pods reads none of it.

@@ -8,7 +8,7 @@ const MESSAGE_LENGTH_MAX = 300
 const ENDED: ReadonlySet<string> = new Set(['Succeeded', 'Failed'])
 
 /** The machine's own container; undefined before the kubelet has looked at the pod. */
-export function containerOf(pod: V1Pod): V1ContainerStatus | undefined {
+function containerOf(pod: V1Pod): V1ContainerStatus | undefined {
   return pod.status?.containerStatuses?.find(({ name }) => name === MACHINE_CONTAINER)
 }
 

@@ -53,7 +53,13 @@ function apiServer() {
 
 function watched(server: ReturnType<typeof apiServer>) {
   const heard: string[] = []
-  const stop = watchPods({ link: server.link, selector: 'x', onChange: id => heard.push(id), log })
+  const stop = watchPods({
+    link: server.link,
+    selector: 'x',
+    onChange: id => heard.push(id),
+    listIds: async () => ['stopped'],
+    log,
+  })
   return { heard, stop }
 }
 
@@ -87,6 +93,18 @@ test('what breaks off in the middle of a word is opened again, and nothing of th
   stop()
 })
 
+test('a connection that breaks is opened again', async () => {
+  const server = apiServer()
+  const { heard, stop } = watched(server)
+  await opened(server, 1)
+  server.say('ADDED', pod('one', '8'))
+  await vi.waitFor(() => expect(heard).toEqual(['one']))
+  server.watches[0]?.stream.destroy(new Error('reset'))
+  await opened(server, 2)
+  expect(server.watches[1]?.from).toBe('8')
+  stop()
+})
+
 test.each([
   [
     'in the watch',
@@ -110,7 +128,7 @@ test.each([
     expire(server)
     await opened(server, 2)
     expect(server.watches[1]?.from).toBe('100')
-    expect(heard.sort()).toEqual(['one', 'three', 'two'])
+    expect(heard.sort()).toEqual(['one', 'stopped', 'three', 'two'])
     stop()
   },
 )

@@ -31,6 +31,8 @@ export function watchPods(options: {
   link: Pick<KubeLink, 'json' | 'stream'>
   selector: string
   onChange(id: string): void
+  /** All machines that there are, with pods or without. */
+  listIds(): Promise<string[]>
   onOpened?(): void
   log: Logger
 }): () => void {
@@ -40,6 +42,7 @@ export function watchPods(options: {
   let pauseMs = AGAIN_MS_MIN
   /** Pods that were told of, by uid, so that one which is gone after a gap is told of, too. */
   let seen = new Map<string, string>()
+  /** Whoever begins to watch has looked at all machines; once something may have been missed they are told of. */
   let isFirst = true
 
   async function list(): Promise<void> {
@@ -51,8 +54,11 @@ export function watchPods(options: {
     version = found.metadata.resourceVersion
     const before = seen
     seen = new Map(found.items.flatMap(pod => pairOf(pod)))
-    if (!isFirst) for (const id of new Set([...before.values(), ...seen.values()])) options.onChange(id)
+    const wasFirst = isFirst
     isFirst = false
+    if (wasFirst) return
+    const all = await options.listIds()
+    for (const id of new Set([...before.values(), ...seen.values(), ...all])) options.onChange(id)
   }
 
   async function watch(): Promise<void> {
@@ -86,9 +92,12 @@ export function watchPods(options: {
     while (!stopping.signal.aborted) {
       try {
         if (version === null) await list()
+        const openedMs = performance.now()
         await watch()
+        if (performance.now() - openedMs < AGAIN_MS_MIN) await pause(AGAIN_MS_MIN, stopping.signal)
       } catch (error) {
         if (stopping.signal.aborted) return
+        isFirst = false
         const isGone = error instanceof KubeRefusal && error.status === STATUS_GONE
         log.debug({ err: error }, isGone ? 'a watch is listed anew' : 'a watch of pods broke')
         // What else ended it does not say that what was seen is not kept any more.
@@ -110,6 +119,9 @@ export async function* eventsOf(stream: IncomingMessage): AsyncGenerator<PodEven
   const lines = createInterface({ input: stream })
   // It says again what the stream says.
   lines.on('error', () => undefined)
+  // A stream that breaks off does not end, which is all that they listen for.
+  stream.on('error', () => undefined)
+  stream.once('close', () => lines.close())
   try {
     for await (const line of lines) if (line !== '') yield JSON.parse(line) as PodEvent
   } finally {

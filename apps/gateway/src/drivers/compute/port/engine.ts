@@ -84,6 +84,8 @@ export interface ComputeCapabilities {
   root_apart: Capability
   /** Whether a machine has users beside its root, as package managers and services need them. */
   own_users: Capability
+  /** Whether all that a machine writes is there when it starts again; left out where it is. */
+  whole_disk_kept?: Capability
   /** Who else than the gateway reaches machines' ports, in a sentence for the operator; null where nobody does. */
   ports_exposed: string | null
 }

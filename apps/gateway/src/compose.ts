@@ -120,6 +120,10 @@ export interface GatewayParts {
   watchedFolders?: readonly string[]
   /** After so many days without a call, a session is over. */
   sessionIdleDays: number
+  /** Where calls of models that are over are noted until they are in the database; left out: nowhere. */
+  callsFolder?: string | null
+  /** Calls of models by one customer for which money is set aside ahead: other than usual for tests. */
+  oftenCalls?: number
   /** Gigabytes of one file that is uploaded to an instance. */
   uploadGbMax: number
   /** The kind of captcha: the embedded one, a service, or none. */
@@ -480,6 +484,9 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   const models = createModels({
     ...base,
     events,
+    listen,
+    callsFolder: parts.callsFolder ?? null,
+    oftenCalls: parts.oftenCalls,
     billing,
     budgets,
     catalogue,

@@ -24,6 +24,7 @@ import { type Config, namedVariables } from './platform/config/config.ts'
 import type { OpenDatabase } from './platform/database/open-database.ts'
 import { RATE_LIMITS } from './platform/http/rate-limits.ts'
 import { systemIds } from './platform/ids.ts'
+import { needsDataDir } from './platform/installation/open-secrets.ts'
 import type { Logger } from './platform/log.ts'
 import { deriveKey, type Secrets } from './platform/secrets.ts'
 import { spannedPort } from './platform/tracing/spanned-port.ts'
@@ -95,6 +96,8 @@ export async function gatewayParts(from: {
     mail: config.smtp
       ? { driver: createSmtpDriver(config.smtp), mailbox: null }
       : { driver: kept, mailbox: kept },
+    // Without the folder's lock others might use it, too.
+    callsFolder: needsDataDir(config) ? join(config.dataDir, 'model-calls') : null,
     watchedFolders: [
       config.dataDir,
       config.sandboxDir,

@@ -24,6 +24,8 @@ const TRIES = {
   operations: { short: 300, long: 100_000 },
   /** Customers whose billing is reckoned a second time: of six weeks, and where they are more than three of a year. */
   year: { short: 2, long: 8 },
+  /** Random lives of calls of models at three gateways that are killed. */
+  allowances: { short: 6, turn: 20, long: 300 },
   /** Random lives of an account whose bills are read. */
   bills: { short: 6, long: 150 },
   /** Random lives of an instance that is paid for in advance. */

@@ -1,6 +1,7 @@
 import { createApiKey } from '@berth/contract/api-keys'
 import type { CallInput } from '@berth/contract/call'
 import OpenAI, { type ClientOptions } from 'openai'
+import type { GatewayParts } from '../src/compose.ts'
 import { modelServersOf } from '../src/drivers/models/model-servers.ts'
 import type { ModelServer } from '../src/drivers/models/port.ts'
 import type { CatalogueModel } from '../src/platform/config/catalogue.ts'
@@ -30,7 +31,7 @@ export interface ModelGateway {
   /** A new customer with credit and a key. */
   customer(cents?: number, key?: Partial<CallInput<typeof createApiKey>['body']>): Promise<ModelCustomer>
   /** One more gateway over the same database. */
-  another(): Promise<TestGateway>
+  another(parts?: Partial<GatewayParts>): Promise<TestGateway>
   stop(): Promise<void>
 }
 
@@ -88,7 +89,11 @@ export async function startModelGateway({
           new OpenAI({ apiKey: made.key, baseURL: `${gateway.origin}/v1`, maxRetries: 0, ...options }),
       }
     },
-    another: () => startGateway({ ...parts, database: { ...gateway.database, close: async () => {} } }),
+    another: (own = {}) =>
+      startGateway({
+        ...{ ...parts, callsFolder: null, ...own },
+        database: { ...gateway.database, close: async () => {} },
+      }),
     async stop() {
       await gateway.stop()
       await Promise.all([server.close(), spare.close()])

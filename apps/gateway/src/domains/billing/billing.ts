@@ -21,6 +21,7 @@ import { redeemCoupon } from './credits/coupons.ts'
 import { endCreditsNow, listCouponsOf, listLots } from './credits/credit-list.ts'
 import { tellEndings } from './credits/end-notices.ts'
 import { endGrant, type Grant, grantCredit } from './credits/grants.ts'
+import { nextEnd, readLots } from './credits/lots.ts'
 import { creditOutage, type Outage, outageCreditedUntil } from './credits/outages.ts'
 import { openBillFile } from './documents/bill-file.ts'
 import { type BillQuery, readBill, readBillLine, readMonths } from './documents/bills.ts'
@@ -62,6 +63,7 @@ import {
   type Stretch,
 } from './meters/metering.ts'
 import { postDue } from './meters/tick.ts'
+import { type Meter, priceOf } from './meters/units.ts'
 import { runAutoTopups } from './payments/auto-topup/rounds.ts'
 import { readSettings, saveSettings } from './payments/auto-topup/settings.ts'
 import { autoTopup } from './payments/auto-topup/tables.ts'
@@ -223,6 +225,13 @@ export function createBilling(deps: BillingDeps) {
     /** Opens a wallet for calls of models that begin together. Call it under the wallet's lock. */
     openModelPurse: (tx: Transaction, userId: string): Promise<ModelPurse> =>
       openModelPurse(tx, deps, userId),
+
+    /** What counted meters cost, as {@link settle} charges them. */
+    priceOf: (meters: readonly Meter[]): bigint => priceOf(meters, 0),
+
+    /** When the next credits of a customer end of which something is left; null: none do. */
+    creditsEnd: async (q: Pick<Queryable, 'select'>, userId: string): Promise<Date | null> =>
+      nextEnd(await readLots(q, userId)),
 
     /** Makes what is left of a subject's hold available again; none open: nothing. */
     releaseHold: (tx: Transaction, input: OfSubject): Promise<void> => releaseHold(tx, deps, input),

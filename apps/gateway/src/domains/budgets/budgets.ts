@@ -198,6 +198,17 @@ export function createBudgets(deps: BudgetsDeps) {
       if ((await usedUp(tx, of.userId, of.instanceId)).length > 0) throw new ApiError('budget_reached')
     },
 
+    /** Whether a budget of the account itself is set to stop what runs, used up or not. */
+    async stopsAccount(q: Pick<Queryable, 'select'>, userId: string): Promise<boolean> {
+      const ofAccount = and(isNull(budget.instanceId), isNull(budget.keyId))
+      const rows = await q
+        .select({ id: budget.id })
+        .from(budget)
+        .where(and(eq(budget.userId, userId), eq(budget.stops, true), ofAccount))
+        .limit(1)
+      return rows.length > 0
+    },
+
     /** What a customer's budgets let run no longer: `all`, or instances by id. Call it under the wallet's lock. */
     async stopped(tx: Transaction, userId: string): Promise<'all' | string[]> {
       const rows = await usedUp(tx, userId)

@@ -14,8 +14,9 @@ import { createLogTo } from '../../platform/log.ts'
 import { type BillingFixture, createBillingFixture } from '../billing/billing-fixture.ts'
 import { createBudgets } from '../budgets/budgets.ts'
 import { accountDeleted } from '../identity/events.ts'
-import { createApiKeys, ENDED_KEPT_MAX, LAST_USED_STEP_MS } from './api-keys.ts'
+import { createApiKeys, ENDED_KEPT_MAX } from './api-keys.ts'
 import { isKeyText, makeKeyText } from './key-text.ts'
+import { createKnownKeys, LAST_USED_STEP_MS } from './known-keys.ts'
 import type { Models } from './models.ts'
 import { apiKeysRoutes } from './routes.ts'
 import { apiKey } from './tables.ts'
@@ -49,6 +50,7 @@ beforeAll(async () => {
   const apiKeys: Models['apiKeys'] = createApiKeys({
     ...base,
     budgets,
+    known: createKnownKeys(base),
     catalogue: { models: [{ id: 'one' }, { id: 'two' }] },
   })
   models = { apiKeys }

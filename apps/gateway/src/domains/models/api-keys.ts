@@ -5,8 +5,7 @@ import {
   type editApiKeyBody,
 } from '@berth/contract/api-keys'
 import { API_KEYS_PER_USER_MAX } from '@berth/contract/limits'
-import { and, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or } from 'drizzle-orm'
-import type { Logger } from 'pino'
+import { and, count, desc, eq, inArray, isNotNull, isNull, lte, or } from 'drizzle-orm'
 import type * as z from 'zod'
 import type { Clock } from '../../platform/clock.ts'
 import type { Database, Queryable, Transaction } from '../../platform/database/database.ts'
@@ -18,16 +17,15 @@ import { wireOf } from '../../platform/http/wire.ts'
 import type { Ids } from '../../platform/ids.ts'
 import type { Billing } from '../billing/billing.ts'
 import type { Budgets } from '../budgets/budgets.ts'
-import { forCustomer, isOpen, suspensionOf } from '../customers/customers.ts'
+import { forCustomer } from '../customers/customers.ts'
 import { accountDeleted } from '../identity/events.ts'
 import { apiKeyCreated } from './events.ts'
 import { spentByKey } from './key-limits.ts'
-import { isKeyText, makeKeyText, prefixOf } from './key-text.ts'
+import { makeKeyText, prefixOf } from './key-text.ts'
+import { isUsable, type KnownKeys } from './known-keys.ts'
 import { apiKey } from './tables.ts'
 
 const DAY_MS = 24 * 3_600_000
-/** When a key was last used is written down no more often than this. */
-export const LAST_USED_STEP_MS = 60_000
 /** Keys of one customer that are over or revoked and still listed; the oldest go first. */
 export const ENDED_KEPT_MAX = 50
 
@@ -39,23 +37,14 @@ interface ApiKeysDeps {
   db: Database
   clock: Clock
   ids: Ids
-  log: Pick<Logger, 'warn'>
   events: Pick<Events, 'emit' | 'on'>
   billing: Pick<Billing, 'lockWallet'>
   /** What its calls may cost is a key's budget. */
   budgets: Pick<Budgets, 'keys'>
+  /** Who calls with which key. */
+  known: KnownKeys
   /** The models that there are. */
   catalogue: { models: readonly { id: string }[] }
-}
-
-/** Who calls with a key, and how it is limited. */
-export interface KeyHolder {
-  keyId: string
-  userId: string
-  /** The models that it may name; null all of them. */
-  models: readonly string[] | null
-  requestsPerMinute: number | null
-  tokensPerMinute: number | null
 }
 
 /** What is said of a key when it is made or changed. */
@@ -63,30 +52,14 @@ type KeyLimits = Pick<z.output<typeof editApiKeyBody>, 'models' | 'requests_per_
 
 /** Keys for the model endpoints (B10). Each is shown once; what is kept of it is a hash. */
 export function createApiKeys(deps: ApiKeysDeps) {
-  const { db, clock, ids, log, events, billing, budgets, catalogue } = deps
+  const { db, clock, ids, events, billing, budgets, catalogue, known } = deps
 
   events.on(accountDeleted, 'api-keys', async (tx, { userId }) => {
     await lockForUser(tx, 'api_key', userId)
     await tx.delete(apiKey).where(eq(apiKey.userId, userId))
   })
 
-  const isUsable = (now: Date) =>
-    and(isNull(apiKey.revokedAt), or(isNull(apiKey.expiresAt), gt(apiKey.expiresAt, now)))
   const isEnded = (now: Date) => or(isNotNull(apiKey.revokedAt), lte(apiKey.expiresAt, now))
-
-  async function markUsed(id: string, lastUsedAt: Date | null, now: Date): Promise<void> {
-    const step = new Date(now.getTime() - LAST_USED_STEP_MS)
-    if (lastUsedAt && lastUsedAt > step) return
-    try {
-      // The condition holds back the other calls that saw the same old time.
-      await db
-        .update(apiKey)
-        .set({ lastUsedAt: now })
-        .where(and(eq(apiKey.id, id), or(isNull(apiKey.lastUsedAt), lt(apiKey.lastUsedAt, step))))
-    } catch (error) {
-      log.warn({ err: error }, 'when an API key was last used could not be written down')
-    }
-  }
 
   /** Keys on the wire, each with what it has spent of its budget. */
   async function shown(rows: readonly KeyRow[]): Promise<ApiKey[]> {
@@ -203,17 +176,18 @@ export function createApiKeys(deps: ApiKeysDeps) {
         await forCustomer(tx, userId)
         await billing.lockWallet(tx, userId)
         const isOwn = and(eq(apiKey.userId, userId), eq(apiKey.id, id), isNull(apiKey.revokedAt))
-        const [known] = await tx.select().from(apiKey).where(isOwn).for('update')
-        if (!known) throw new ApiError('not_found')
-        const limits = limitsOf(given, known.models ?? [])
+        const [held] = await tx.select().from(apiKey).where(isOwn).for('update')
+        if (!held) throw new ApiError('not_found')
+        const limits = limitsOf(given, held.models ?? [])
         const [changed] = await tx
           .update(apiKey)
           .set({ name: given.name, ...limits })
           .where(eq(apiKey.id, id))
           .returning()
-        await budgets.keys.set(tx, known, budgetOf(given))
+        await budgets.keys.set(tx, held, budgetOf(given))
         return changed
       })
+      known.forget(userId)
       const [edited] = await shown(row ? [row] : [])
       if (!edited) throw new ApiError('not_found')
       return edited
@@ -234,9 +208,10 @@ export function createApiKeys(deps: ApiKeysDeps) {
           .where(and(isOwn, isNull(apiKey.revokedAt)))
           .returning({ id: apiKey.id })
         if (revoked.length > 0) return await budgets.keys.set(tx, { id, userId }, null)
-        const [known] = await tx.select({ id: apiKey.id }).from(apiKey).where(isOwn)
-        if (!known) throw new ApiError('not_found')
+        const [held] = await tx.select({ id: apiKey.id }).from(apiKey).where(isOwn)
+        if (!held) throw new ApiError('not_found')
       })
+      known.forget(userId)
     },
 
     /** Those of keys that calls may be made with, by their ids. */
@@ -255,29 +230,7 @@ export function createApiKeys(deps: ApiKeysDeps) {
     /** What the calls of keys have cost in the period of each, by their ids. */
     spent: spentByKey,
 
-    /**
-     * Says who a key belongs to.
-     * @param key What came with a call.
-     * @returns Null where it is no key, over, or revoked.
-     * @throws ApiError `account_suspended` while the operator keeps its customer out: nothing is read with it either.
-     */
-    async authenticate(key: string): Promise<KeyHolder | null> {
-      if (!isKeyText(key)) return null
-      const now = clock.now()
-      const [found] = await db
-        .select({ row: apiKey, isOpen: isOpen(apiKey.userId) })
-        .from(apiKey)
-        .where(and(eq(apiKey.hash, sha256Hex(key)), isUsable(now)))
-      if (!found) return null
-      const { row } = found
-      if (!found.isOpen) {
-        if (await suspensionOf(db, row.userId)) throw new ApiError('account_suspended')
-        return null
-      }
-      await markUsed(row.id, row.lastUsedAt, now)
-      const { userId, models, requestsPerMinute, tokensPerMinute } = row
-      return { keyId: row.id, userId, models, requestsPerMinute, tokensPerMinute }
-    },
+    authenticate: known.authenticate,
   }
 }
 

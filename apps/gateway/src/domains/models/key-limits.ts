@@ -201,3 +201,27 @@ export async function settleOfKeys(tx: Transaction, ended: readonly KeyCallEnded
     from json_to_recordset(${JSON.stringify(rows)}::json) as ended(key uuid, day date, held bigint, spent bigint)
     where d.key_id = ended.key and d.day = ended.day`)
 }
+
+/**
+ * Counts what calls of keys have cost for which nothing was set aside by their key, each on the day on which it began. The
+ * caller holds the wallet's lock, and ends each call once. Of a key that is gone nothing is counted.
+ */
+export async function spendOfKeys(
+  tx: Transaction,
+  ended: readonly Pick<KeyCallEnded, 'keyId' | 'startedAt' | 'costMicro'>[],
+): Promise<void> {
+  const sums = new Map<string, { key: string; day: string; spent: bigint }>()
+  for (const { keyId, startedAt, costMicro } of ended) {
+    if (keyId === null || costMicro === 0n) continue
+    const day = dayOf(startedAt)
+    const spent = (sums.get(`${keyId} ${day}`)?.spent ?? 0n) + costMicro
+    sums.set(`${keyId} ${day}`, { key: keyId, day, spent })
+  }
+  if (sums.size === 0) return
+  const rows = [...sums.values()].map(sum => ({ ...sum, spent: `${sum.spent}` }))
+  await tx.execute(sql`
+    insert into api_key_day (key_id, day, spent_micro)
+    select e.key, e.day, e.spent from json_to_recordset(${JSON.stringify(rows)}::json) as e(key uuid, day date, spent bigint)
+    where exists (select 1 from api_key k where k.id = e.key)
+    on conflict (key_id, day) do update set spent_micro = api_key_day.spent_micro + excluded.spent_micro`)
+}

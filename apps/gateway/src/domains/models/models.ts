@@ -2,6 +2,7 @@ import type { Language } from '@berth/contract/limits'
 import { type Model, model as modelEntity } from '@berth/contract/models'
 import type { ModelServer } from '../../drivers/models/port.ts'
 import type { Catalogue } from '../../platform/config/catalogue.ts'
+import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import { wireOf } from '../../platform/http/wire.ts'
 import { createLoop } from '../../platform/loop.ts'
 import type { Sealer } from '../../platform/sealer.ts'
@@ -15,8 +16,10 @@ import { type CreationsDeps, createCreations } from './creations/creations.ts'
 import { createDays } from './figures/days.ts'
 import { createFigures } from './figures/figures.ts'
 import { createKeeping } from './kept/keeping.ts'
+import { createKnownKeys } from './known-keys.ts'
 import { openLogFile } from './session-log/log-file.ts'
 import { createSessionLog, type LogFilter, type SayName } from './session-log/session-log.ts'
+import { MODEL_CALLER_CHANNEL } from './tables.ts'
 
 const modelOf = wireOf(modelEntity)
 /** What a gateway that was killed has set aside is there again within minutes. */
@@ -31,6 +34,8 @@ export type Models = ReturnType<typeof createModels>
 
 export interface ModelsDeps extends CallBookDeps {
   events: CreationsDeps['events']
+  /** Hears of changes, so that nobody believes what was read before. */
+  listen: OpenDatabase['listen']
   catalogue: Pick<Catalogue, 'models'>
   /** Who answers for each model, by its id. */
   servers: ReadonlyMap<string, readonly ModelServer[]>
@@ -65,6 +70,14 @@ export function createModels(deps: ModelsDeps) {
     log,
     run: book.endLost,
   })
+  /** What this computer's gateways have left that were killed; each has a folder of its own, so no other one takes it. */
+  const recovering = createLoop({
+    name: 'models.recover',
+    pauseMs: LOST_LOOK_MS,
+    atOnce: true,
+    log,
+    run: book.allowances.recover,
+  })
   const currencyOf = async (userId: string) => (await deps.billing.totals(db, userId)).currency
   const figures = createFigures({ db, clock, models })
   const figuring = createLoop({
@@ -82,6 +95,18 @@ export function createModels(deps: ModelsDeps) {
     log,
     run: days.measure,
   })
+  const known = createKnownKeys(deps)
+  const { allowances } = book
+  let unlisten: Promise<() => void> | null = null
+  /** Nothing is believed any more of what was read of a customer. */
+  const changed = (userId: string | null) => {
+    known.forget(userId)
+    allowances.forget(userId)
+  }
+  const hear = (does: boolean) => {
+    known.hear(does)
+    allowances.hear(does)
+  }
   const keeping = createKeeping(deps)
   const purging = createLoop({
     name: 'models.kept',
@@ -97,6 +122,7 @@ export function createModels(deps: ModelsDeps) {
     ...deps,
     ...{ models, book, desk, health: parts.health, currencyOf, limits: deps.filmLimits },
   })
+  const sessionLog = createSessionLog({ ...deps, currencyOf })
   const listed = models.map(
     (one): Model =>
       modelOf({
@@ -117,12 +143,14 @@ export function createModels(deps: ModelsDeps) {
   )
 
   return {
-    apiKeys: createApiKeys(deps),
+    apiKeys: createApiKeys({ ...deps, known: { ...known, forget: changed } }),
     chat,
     whole: createWholeCalls(parts),
     /** Pictures and films that are kept. */
     creations,
     desk,
+    /** Forgets what was read of a customer, as if a change of theirs were told. */
+    changed,
     /** Every model of the catalogue, in its order. */
     list: (): readonly Model[] => listed,
     /** Lets go what was set aside for calls whose gateway has ended. */
@@ -135,7 +163,12 @@ export function createModels(deps: ModelsDeps) {
     days,
     /** What a customer has called (R1.5), and the same as a file. */
     log: {
-      ...createSessionLog({ ...deps, currencyOf }),
+      ...sessionLog,
+      /** What has ended here is in it. */
+      page: async (...asked: Parameters<typeof sessionLog.page>) => {
+        await allowances.settle(asked[0])
+        return await sessionLog.page(...asked)
+      },
       file: async (
         userId: string,
         filter: LogFilter,
@@ -143,6 +176,14 @@ export function createModels(deps: ModelsDeps) {
       ) => openLogFile(deps, userId, filter, { language, say, currency: await currencyOf(userId) }),
     },
     start(): void {
+      unlisten = deps
+        .listen(MODEL_CALLER_CHANNEL, changed, () => changed(null))
+        .then(stop => {
+          hear(true)
+          return stop
+        })
+      allowances.start()
+      recovering.start()
       lost.start()
       figuring.start()
       creations.start()
@@ -151,9 +192,12 @@ export function createModels(deps: ModelsDeps) {
     },
     /** Ends the loops, and waits until what has ended is written down. */
     async stop(): Promise<void> {
-      const loops = [lost, figuring, purging, counting, creations]
+      const loops = [lost, figuring, purging, counting, creations, recovering]
       await Promise.all(loops.map(loop => loop.stop()))
       await desk.settle()
+      await allowances.stop()
+      hear(false)
+      ;(await unlisten)?.()
       await keeping.settle()
     },
   }

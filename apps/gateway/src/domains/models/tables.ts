@@ -66,8 +66,34 @@ export const apiKeyDay = pgTable(
   ],
 )
 
+/** Told when a customer, a key of theirs or a budget changes, so that nobody believes any more what was read of them; the payload is the customer's id. */
+export const MODEL_CALLER_CHANNEL = 'model_caller'
+
 /**
- * A call of a model: written down before the model is asked, with what is set aside for it, and finished when it is paid
+ * Money that a gateway has set aside for calls of one customer to come: they begin and end in its memory, and are written
+ * down together (decision 0157). There is an open hold of the same id.
+ */
+export const modelAllowance = pgTable(
+  'model_allowance',
+  {
+    id: uuid('id').primaryKey(),
+    userId: uuid('user_id').notNull(),
+    gatewayId: uuid('gateway_id').notNull(),
+    takenAt: moment('taken_at').notNull(),
+    /** Of the balance and of credits for models alone. */
+    amountMicro: amount('amount_micro').notNull(),
+    /** What calls that are written down have cost of it. */
+    usedMicro: amount('used_micro').notNull().default(sql`0`),
+  },
+  table => [
+    index('model_allowance_user').on(table.userId),
+    check('model_allowance_amounts', sql`${table.usedMicro} between 0 and ${table.amountMicro}`),
+  ],
+)
+
+/**
+ * A call of a model: written down before the model is asked, with what is set aside for it, or once it is over where an
+ * allowance paid for it, and finished when it is paid
  * for. What was asked and answered is kept in `model_call_body` alone, where the customer has it kept.
  */
 export const modelCall = pgTable(
@@ -94,7 +120,7 @@ export const modelCall = pgTable(
     /** One of those that cost nothing each day. */
     free: boolean('free').notNull().default(false),
     costMicro: amount('cost_micro').notNull().default(sql`0`),
-    /** What was set aside for it. */
+    /** What was set aside for it alone; nothing where an allowance paid for it. */
     mostMicro: amount('most_micro').notNull().default(sql`0`),
     /** Why it failed; null where it did not, and of calls before this was written down. */
     errorCode: text('error_code', { enum: CALL_ERRORS }),

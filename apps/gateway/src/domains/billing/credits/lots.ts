@@ -58,6 +58,12 @@ export async function readLotsOfMany(
   return lots
 }
 
+/** When the next lot ends; null where none does any more. */
+export function nextEnd(lots: readonly Lot[]): Date | null {
+  const ends = lots.flatMap(({ ended, endsAt }) => (ended || endsAt === null ? [] : [endsAt.getTime()]))
+  return ends.length === 0 ? null : new Date(Math.min(...ends))
+}
+
 /** Takes from lots in their order, in memory alone. @returns What was taken of which. */
 export function drawFrom(lots: Lot[], amountMicro: bigint): { grantId: string; micro: bigint }[] {
   let leftMicro = amountMicro

@@ -10,7 +10,7 @@ import { markReleased, releaseHold, requireAvailable } from './holds.ts'
 import { insertInterval, insertIntervals, type Stretch } from './metering.ts'
 import { postAll, selectOpen } from './posting.ts'
 import { createSheet, writeSheet } from './posting-sheet.ts'
-import { hasEnds, readPurse, releaseInPurse } from './purse.ts'
+import { hasEnds, payFrom, readPurse, releaseInPurse } from './purse.ts'
 import { type Interval, usageInterval } from './tables.ts'
 import { costOf, priceOf, type Rate } from './units.ts'
 
@@ -131,7 +131,11 @@ function cutTerm(interval: Interval, { at, usedRate }: TermEnd): Rate & { endedA
 }
 
 /** What was counted, and when. */
-export type Counted = Stretch & { at: Date }
+export type Counted = Stretch & {
+  at: Date
+  /** Whose hold pays for it first, beside its own; left out: no other's. */
+  paidFrom?: Subject
+}
 
 /**
  * Charges what was counted: tokens, seconds of video. It was used already, so what the wallet cannot pay is waived.
@@ -142,13 +146,13 @@ export async function chargeOnce(tx: Transaction, deps: Deps, counted: Counted):
   await postAll(tx, deps, counted.userId)
   const [interval] = await insertCounted(tx, deps, [counted])
   if (!interval) throw new Error('what was counted was not written down')
-  await post(tx, deps, interval, counted.at)
+  await post(tx, deps, interval, counted.at, counted.paidFrom)
   return interval.rateMicro
 }
 
 /** @returns The stretches of what was counted, in its order. */
 function insertCounted(tx: Transaction, deps: Deps, counted: readonly Counted[]): Promise<Interval[]> {
-  const stretches = counted.map(({ at, ...stretch }) => ({
+  const stretches = counted.map(({ at, paidFrom: _, ...stretch }) => ({
     stretch,
     terms: {
       charge: 'once' as const,
@@ -168,6 +172,8 @@ export interface Settling {
   /** All that ends, whether something was counted of it or not. */
   subjects: readonly Subject[]
   counted: readonly Counted[]
+  /** What pays for others and ends: it is let go once they are paid. */
+  retired?: readonly Subject[]
   at: Date
 }
 
@@ -188,21 +194,27 @@ export async function settle(tx: Transaction, deps: Deps, settling: Settling): P
     insertCounted(tx, deps, counted),
     released.length > 0 && markReleased(tx, released, at),
   ])
-  for (const interval of intervals) notePostings(sheet, { purse, open: [interval], until: at, now: at })
-  await writeSheet(tx, deps, sheet)
+  for (const [nth, interval] of intervals.entries()) {
+    payFrom(purse, counted[nth]?.paidFrom, interval)
+    notePostings(sheet, { purse, open: [interval], until: at, now: at })
+  }
+  const retired = releaseInPurse(purse, settling.retired ?? [])
+  await Promise.all([writeSheet(tx, deps, sheet), retired.length > 0 && markReleased(tx, retired, at)])
   return intervals.map(({ rateMicro }) => rateMicro)
 }
 
 async function settleEach(
   tx: Transaction,
   deps: Deps,
-  { userId, subjects, counted }: Settling,
+  { userId, subjects, counted, retired = [] }: Settling,
 ): Promise<bigint[]> {
   const prices = new Map<Counted, bigint>()
+  for (const one of counted) if (one.paidFrom) prices.set(one, await chargeOnce(tx, deps, one))
+  for (const subject of retired) await releaseHold(tx, deps, { userId, subject })
   for (const subject of subjects) {
     await releaseHold(tx, deps, { userId, subject })
     for (const one of counted.filter(
-      of => of.subject.id === subject.id && of.subject.kind === subject.kind,
+      of => !of.paidFrom && of.subject.id === subject.id && of.subject.kind === subject.kind,
     )) {
       prices.set(one, await chargeOnce(tx, deps, one))
     }
@@ -211,9 +223,17 @@ async function settleEach(
 }
 
 /** Posts a stretch to a moment, whatever end is written down for it. */
-async function post(tx: Transaction, deps: Deps, interval: Interval, until: Date): Promise<void> {
+async function post(
+  tx: Transaction,
+  deps: Deps,
+  interval: Interval,
+  until: Date,
+  paidFrom?: Subject,
+): Promise<void> {
+  const purse = await readPurse(tx, interval.userId)
+  payFrom(purse, paidFrom, interval)
   await postInterval(tx, deps, {
-    purse: await readPurse(tx, interval.userId),
+    purse,
     interval: { ...interval, endedAt: null },
     until,
   })

@@ -42,6 +42,8 @@ export async function hold(
 /** What calls of models may take of a wallet, one after the other. */
 export interface ModelPurse {
   currency: Currency
+  /** What is left for calls to take, credits for models alone as well. */
+  roomMicro(): bigint
   /**
    * Sets money aside for a call, first of the credits that only models can be paid with; nothing is written yet.
    * @throws ApiError `insufficient_balance` when less is available.
@@ -74,6 +76,7 @@ export async function openModelPurse(
   const holds: (typeof walletHold.$inferInsert)[] = []
   return {
     currency,
+    roomMicro: () => availableMicro + (freeMicro > 0n ? freeMicro : 0n),
     take(callId, wholeMicro) {
       const ownFreeMicro = freeMicro > 0n ? least(freeMicro, wholeMicro) : 0n
       const amountMicro = wholeMicro - ownFreeMicro

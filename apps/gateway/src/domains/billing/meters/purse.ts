@@ -152,6 +152,12 @@ export function releaseInPurse(purse: Purse, subjects: readonly Subject[]): stri
   })
 }
 
+/** Lets a stretch be paid from what is set aside for another subject, in memory alone; undefined: from its own alone. */
+export function payFrom(purse: Purse, subject: Subject | undefined, interval: Interval): void {
+  const hold = subject && purse.holds.get(nameOf({ subjectKind: subject.kind, subjectId: subject.id }))
+  if (hold) purse.holds.set(nameOf(interval), hold)
+}
+
 /**
  * Takes what is due, in memory alone: first from what its subject has set aside, then from what is available, credits
  * before cash. What other subjects have set aside is left alone, so that holds are always covered. What models have used

@@ -1,5 +1,6 @@
 import { OPEN_CREATION_STATUSES } from '@berth/contract/creation-states'
-import { and, asc, eq, inArray, lt, ne, notExists, or, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, lt, ne, not, notExists, or, sql } from 'drizzle-orm'
+import type { AnyPgColumn } from 'drizzle-orm/pg-core'
 import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
@@ -13,26 +14,40 @@ import type { Billing } from '../../billing/billing.ts'
 import type { Budgets } from '../../budgets/budgets.ts'
 import { creationItem } from '../creations/tables.ts'
 import type { Once } from '../once-calls.ts'
-import { modelCall } from '../tables.ts'
+import { modelAllowance, modelCall } from '../tables.ts'
+import { dropAllowance } from './allowance-book.ts'
+import { createAllowances } from './allowances.ts'
 import { type Begin, beginCalls, openAccount } from './begin-calls.ts'
+import { createCallJournal } from './call-journal.ts'
 import { type CallEnd, type End, endCalls, letGo } from './end-calls.ts'
-import type { UsedMost } from './used.ts'
+import { mostMicro, type UsedMost } from './used.ts'
 
 export interface CallBookDeps {
   db: Database
   clock: Clock
   ids: Ids
   log: Pick<Logger, 'error' | 'warn'>
-  billing: Pick<Billing, 'lockWallet' | 'openModelPurse' | 'releaseHold' | 'settle' | 'totals'>
-  budgets: Pick<Budgets, 'requireRoom' | 'keys'>
+  billing: Pick<
+    Billing,
+    'lockWallet' | 'openModelPurse' | 'releaseHold' | 'settle' | 'totals' | 'priceOf' | 'creditsEnd'
+  >
+  budgets: Pick<Budgets, 'requireRoom' | 'keys' | 'stopsAccount'>
   /** This gateway. */
   owner: string
+  /** Where calls that are over are noted until they are written down; null: nowhere. */
+  callsFolder: string | null
+  /** Calls of a customer for which money is set aside ahead: other than usual for tests. */
+  oftenCalls?: number | undefined
 }
 
 /** Who calls a model: by a key, or by a session. */
 export interface ModelCaller {
   userId: string
   keyId: string | null
+  /** The models that its key may name; null or left out: all of them. */
+  models?: readonly string[] | null
+  /** Whether its key has a budget that stops it: then each call is held against that. */
+  isBudgeted?: boolean
   /** What tells that the question was asked before; left out: it is asked each time. */
   once?: Once | null
   /** Told the call's id once it is written down, also where it is refused later. */
@@ -46,14 +61,16 @@ export interface ModelCaller {
 /** A call ends by itself long before that: one that still runs then has lost its gateway. */
 const LOST_MS = 3_600_000
 const PAGE = 200
+/** An allowance is at work or known to its gateway long before that. */
+const FORGOTTEN_MS = 300_000
 /**
  * Gateways say every two seconds that they live (platform/gateways). One that has not for so long writes no end down any more;
  * one that ended in good order has no row, and has written its ends down before.
  */
 const GONE_SECONDS = 60
-const hasLostGateway = sql`not exists (
+const hasLostGateway = (id: AnyPgColumn) => sql`not exists (
   select 1 from ${gateway} g
-  where g.id = ${modelCall.gatewayId} and g.seen_until > now() - make_interval(secs => ${GONE_SECONDS})
+  where g.id = ${id} and g.seen_until > now() - make_interval(secs => ${GONE_SECONDS})
 )`
 
 /**
@@ -134,13 +151,57 @@ export function createCallBook(deps: CallBookDeps) {
     throw error
   }
 
+  const inTurn = <T>(userId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
+    turns.alone(userId, () => db.transaction(work))
+  const journal = createCallJournal({ folder: deps.callsFolder, gatewayId: owner, log })
+  const allowances = createAllowances({ ...deps, journal, inTurn })
+
+  /** Begins a call in memory, where money is set aside ahead for it. @returns Its id; null where it must be written down. */
+  function beginAllowed(
+    { userId, keyId, models, isBudgeted, once = null }: ModelCaller,
+    model: CatalogueModel,
+    { most, streamed }: { most: UsedMost; streamed: boolean },
+  ): string | null {
+    // What is counted to the call is counted in the database, and so is what is refused for it.
+    if (once || isBudgeted || model.free_calls_per_day > 0) return null
+    if (models && !models.includes(model.id)) return null
+    const mostOfCall = mostMicro(model, most)
+    return allowances.begin({ userId, keyId, modelId: model.id, streamed, mostMicro: mostOfCall })
+  }
+
+  /** Lets go allowances of gateways that have ended, and those of this one that it does not know, since its answer was lost. */
+  async function dropLostAllowances(signal: AbortSignal): Promise<void> {
+    const before = new Date(clock.now().getTime() - FORGOTTEN_MS)
+    const isOwn = eq(modelAllowance.gatewayId, owner)
+    const found = await db
+      .select({ id: modelAllowance.id, userId: modelAllowance.userId })
+      .from(modelAllowance)
+      .where(
+        or(
+          and(isOwn, lt(modelAllowance.takenAt, before)),
+          and(not(isOwn), hasLostGateway(modelAllowance.gatewayId)),
+        ),
+      )
+      .limit(PAGE)
+    for (const { id, userId } of found) {
+      if (signal.aborted) return
+      if (allowances.has(id)) continue
+      try {
+        await inTurn(userId, tx => dropAllowance(tx, deps, { userId, id }))
+      } catch (error) {
+        log.error({ err: error, allowance: id }, 'what was set aside for calls of models was not let go')
+      }
+    }
+  }
+
   return {
+    allowances,
+
     /**
      * Works on the book in a transaction of its own, in turn with the other begins and ends of a customer: what is written
      * down with calls is so together with them.
      */
-    inTurn: <T>(userId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
-      turns.alone(userId, () => db.transaction(work)),
+    inTurn,
 
     /**
      * Begins calls in a transaction of {@link inTurn} that has begun with the customer: all of them, or none.
@@ -178,6 +239,11 @@ export function createCallBook(deps: CallBookDeps) {
       call: { most: UsedMost; streamed: boolean },
     ): Promise<string> {
       const { userId, keyId, once = null } = caller
+      const allowed = beginAllowed(caller, model, call)
+      if (allowed) {
+        caller.onBegun?.(allowed)
+        return allowed
+      }
       const callId = ids.uuid()
       const begun = turns.together(userId, { change: 'begin', callId, keyId, once, model, ...call })
       await begun.catch(error => tellRefusal(caller, error))
@@ -190,11 +256,14 @@ export function createCallBook(deps: CallBookDeps) {
      * @returns What it cost, in micro-units.
      */
     async end({ userId }: ModelCaller, model: CatalogueModel, callId: string, how: CallEnd): Promise<bigint> {
+      const allowedMicro = allowances.end(callId, model, how)
+      if (allowedMicro !== null) return allowedMicro
       return (await turns.together(userId, { change: 'end', callId, model, how })) ?? 0n
     },
 
     /** Lets go what was set aside for calls whose gateway has ended before they did: nothing is charged. */
     async endLost(signal: AbortSignal): Promise<void> {
+      await dropLostAllowances(signal)
       const before = new Date(clock.now().getTime() - LOST_MS)
       // What waits for its turn, or is made for long, has somebody who ends it.
       const isWorkedOn = db
@@ -208,7 +277,10 @@ export function createCallBook(deps: CallBookDeps) {
         )
       const isLost = and(
         eq(modelCall.status, 'running'),
-        or(lt(modelCall.startedAt, before), and(ne(modelCall.gatewayId, owner), hasLostGateway)),
+        or(
+          lt(modelCall.startedAt, before),
+          and(ne(modelCall.gatewayId, owner), hasLostGateway(modelCall.gatewayId)),
+        ),
         notExists(isWorkedOn),
       )
       const lost = await db

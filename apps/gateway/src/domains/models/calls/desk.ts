@@ -20,7 +20,7 @@ export interface Opened {
 
 interface DeskDeps {
   log: Pick<Logger, 'error'>
-  book: Pick<CallBook, 'end'>
+  book: Pick<CallBook, 'end' | 'allowances'>
   models: readonly CatalogueModel[]
 }
 
@@ -75,6 +75,7 @@ export function createDesk({ log, book, models }: DeskDeps) {
     /** Waits until what has ended is written down. */
     async settle(): Promise<void> {
       await Promise.allSettled([...ending])
+      await book.allowances.settle()
     },
   }
 }

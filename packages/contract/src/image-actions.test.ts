@@ -9,9 +9,9 @@ test('[R4.8] what may be done with an image in each status', () => {
   expect(allowed).toEqual({
     building: ['edit', 'cancel_build', 'delete'],
     private: ['deploy', 'publish', 'edit', 'delete'],
-    review: ['deploy', 'cancel_publishing', 'make_private', 'edit', 'delete'],
-    community: ['deploy', 'make_private', 'edit', 'delete'],
-    refused: ['deploy', 'publish', 'make_private', 'edit', 'delete'],
+    review: ['deploy', 'cancel_publishing', 'make_private', 'edit', 'new_version', 'delete'],
+    community: ['deploy', 'make_private', 'edit', 'new_version', 'delete'],
+    refused: ['deploy', 'publish', 'make_private', 'edit', 'new_version', 'delete'],
     failed: ['edit', 'build_again', 'delete'],
     deleting: [],
   })

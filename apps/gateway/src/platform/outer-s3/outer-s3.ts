@@ -1,5 +1,3 @@
-import type { S3Client } from '@aws-sdk/client-s3'
-
 /** A server that speaks S3, and the operator's key to it. */
 export interface OuterS3Place {
   /** `http://` or `https://`, a host and perhaps a port. */
@@ -48,10 +46,9 @@ const FULL = new Set([
  * Every call fails with OuterS3Error; what is given up fails with `unavailable`.
  */
 export function createOuterS3(place: OuterS3Place) {
-  let opened: Promise<{ sdk: typeof import('@aws-sdk/client-s3'); client: S3Client }> | undefined
-
-  function open() {
-    opened ??= import('@aws-sdk/client-s3').then(sdk => ({
+  const load = async () => {
+    const sdk = await import('@aws-sdk/client-s3')
+    return {
       sdk,
       client: new sdk.S3Client({
         endpoint: place.endpoint,
@@ -61,7 +58,11 @@ export function createOuterS3(place: OuterS3Place) {
         maxAttempts: TRIES,
         requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENT_MS },
       }),
-    }))
+    }
+  }
+  let opened: ReturnType<typeof load> | undefined
+  const open = () => {
+    opened ??= load()
     return opened
   }
 

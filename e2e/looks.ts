@@ -73,6 +73,8 @@ interface Style {
   ground: string
   isSolid: boolean
   isPlaced: boolean
+  /** Shows nothing beyond itself. */
+  isCut: boolean
 }
 
 interface Question {
@@ -98,6 +100,8 @@ async function look(page: Page, question: Question) {
         if (animation.effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY) animation.finish()
       }
       const OFF = ':disabled, [aria-disabled="true"], [aria-hidden="true"], [inert]'
+      const NO_GROUND = 'rgba(0, 0, 0, 0) none'
+      const CONTRAST_MIN = 4.5
       const styles = new Map<Element, Style>()
       const ofColours = axe
         .getRules(['cat.color'])
@@ -112,7 +116,11 @@ async function look(page: Page, question: Question) {
           found.push(`${id}: ${nodes.map(node => node.target.join(' ')).join(', ')}`)
       }
       const marks: string[] = []
-      const texts = newTexts(new Set(known.split('\n')))
+      const texts: Element[] = []
+      for (const text of newTexts(new Set(known.split('\n')))) {
+        if (isPlainlyGood(text)) marks.push(...marksOf(text))
+        else texts.push(text)
+      }
       if (texts.length > 0) {
         const runOnly: Axe.RunOnly = { type: 'rule', values: ofColours }
         const options = { runOnly, elementRef: true, selectors: false }
@@ -142,12 +150,90 @@ async function look(page: Page, question: Question) {
           if (!isText || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
             return false
           // Nothing is asked of the contrast of these.
-          if (element.closest(OFF) !== null) return false
+          if (element.closest(OFF) !== null || isNoText(element)) return false
+          // Where no scrolling leads; what it would look like is asked with the other looks.
+          if (standing && isBeforePage(element)) return false
           const own = standing ? [standingOf(element) ?? []].flat() : marksOf(element)
           const isNew = !own.some(mark => marks.has(mark))
           for (const mark of own) marks.add(mark)
           return isNew
         })
+      }
+
+      /** Without letters, or cut to a pixel for screen readers: axe asks nothing of these, so they would be new for ever. */
+      function isNoText(element: Element): boolean {
+        if (element.matches('[type="checkbox"], [type="radio"]')) return true
+        for (let around: Element | null = element; around !== null; around = around.parentElement) {
+          if (!styleOf(around).isCut) continue
+          const { width, height } = around.getBoundingClientRect()
+          if (width <= 1 && height <= 1) return true
+        }
+        return false
+      }
+
+      function isBeforePage(element: Element): boolean {
+        const { right, bottom } = element.getBoundingClientRect()
+        return right + window.scrollX <= 0 || bottom + window.scrollY <= 0
+      }
+
+      /**
+       * Whether a text is opaque, on one opaque colour, and stands out from it as much as small letters must. A question to
+       * axe costs a tenth of a second, however few texts it is about, and of nearly all that are new this is so.
+       */
+      function isPlainlyGood(element: Element): boolean {
+        const { filter, textShadow } = getComputedStyle(element)
+        if (filter !== 'none' || textShadow !== 'none') return false
+        for (let around: Element | null = element; around !== null; around = around.parentElement) {
+          if (styleOf(around).opacity !== '1') return false
+        }
+        // Out of sight it stands on its ancestors, as far as anybody can tell.
+        const stacks = stacksUnder(element) ?? (standing ? [] : [ancestorsOf(element)])
+        return stacks.length > 0 && stacks.every(stack => standsOut(element, stack))
+      }
+
+      function standsOut(element: Element, stack: Element[]): boolean {
+        const ground = stack.map(styleOf).find(({ ground }) => ground !== NO_GROUND)
+        if (ground === undefined || !ground.ground.endsWith(' none')) return false
+        const [text, under] = [styleOf(element).color, ground.ground.slice(0, -' none'.length)].map(luminance)
+        if (text === undefined || under === undefined) return false
+        return (Math.max(text, under) + 0.05) / (Math.min(text, under) + 0.05) >= CONTRAST_MIN
+      }
+
+      /** None where something on the way to an opaque ground has a place of its own. */
+      function ancestorsOf(element: Element): Element[] {
+        const stack: Element[] = []
+        for (let behind: Element | null = element; behind !== null; behind = behind.parentElement) {
+          stack.push(behind)
+          if (styleOf(behind).isSolid) return stack
+          if (styleOf(behind).isPlaced) return []
+        }
+        return []
+      }
+
+      /** What a finger goes through under it, at both ends. Undefined where it is out of sight; none where something lies over it. */
+      function stacksUnder(element: Element): Element[][] | undefined {
+        const stacks = endsOf(element)
+        if (stacks.length === 0 || stacks.some(through => !through.includes(element))) return undefined
+        const over = stacks.flatMap(through => through.slice(0, through.indexOf(element)))
+        if (over.some(one => styleOf(one).ground !== NO_GROUND)) return []
+        return stacks.map(through => through.slice(through.indexOf(element)))
+      }
+
+      /** By WCAG, of an opaque colour; undefined of any other. */
+      function luminance(colour: string): number | undefined {
+        const parts = /^rgb\((\d+), (\d+), (\d+)\)$/.exec(colour)?.slice(1)
+        if (parts === undefined) return undefined
+        const [red = 0, green = 0, blue = 0] = parts.map(part => {
+          const share = Number(part) / 255
+          return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+        })
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+      }
+
+      function endsOf(element: Element): Element[][] {
+        const box = element.getClientRects()[0]
+        if (box === undefined) return []
+        return [box.left + 1, box.right - 1].map(x => document.elementsFromPoint(x, box.top + box.height / 2))
       }
 
       function marksOf(element: Element): string[] {
@@ -174,11 +260,10 @@ async function look(page: Page, question: Question) {
 
       /** Letters, and all that a finger would go through at both their ends. Nothing, where they are out of sight. */
       function standingOf(element: Element): string | undefined {
-        const box = element.getClientRects()[0]
-        if (box === undefined) return undefined
+        const ends = endsOf(element)
+        if (ends.length === 0) return undefined
         const parts = ['on', ...lettersOf(element)]
-        for (const x of [box.left + 1, box.right - 1]) {
-          const through = document.elementsFromPoint(x, box.top + box.height / 2)
+        for (const through of ends) {
           if (!through.includes(element)) return undefined
           for (const under of through) {
             const { color, opacity, ground } = styleOf(under)
@@ -208,13 +293,15 @@ async function look(page: Page, question: Question) {
       function styleOf(element: Element): Style {
         const kept = styles.get(element)
         if (kept !== undefined) return kept
-        const { color, opacity, backgroundColor, backgroundImage, position } = getComputedStyle(element)
+        const { color, opacity, backgroundColor, backgroundImage, position, overflowX, clip } =
+          getComputedStyle(element)
         const style = {
           color,
           opacity,
           ground: `${backgroundColor} ${backgroundImage}`,
           isSolid: /^rgb\(/.test(backgroundColor),
           isPlaced: position === 'absolute' || position === 'fixed',
+          isCut: overflowX !== 'visible' || clip !== 'auto',
         }
         styles.set(element, style)
         return style

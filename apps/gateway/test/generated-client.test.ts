@@ -81,9 +81,11 @@ describe('[R7.9] a client that is generated from the published document', () => 
     expect(await program.refusalOf(body)).toMatch(/^[a-z_]+$/)
   })
 
-  test.each(MISUSES)('knows what is wrong with a program: %#', async text => {
-    await writeFile(resolve(folder, 'misuse.ts'), text)
-    expect(await compile('misuse.ts')).toMatch(/misuse\.ts.* error TS\d+/)
+  test('knows what is wrong with each program that misuses it', async () => {
+    const files = MISUSES.map((_, index) => `misuse-${index}.ts`)
+    await Promise.all(files.map((file, index) => writeFile(resolve(folder, file), MISUSES[index] ?? '')))
+    const found = await compile(...files)
+    for (const file of files) expect(found).toMatch(new RegExp(`^${file}.* error TS\\d+`, 'm'))
   })
 
   test.each(
@@ -136,12 +138,16 @@ function thingIn(shown: Shown): Shown {
 }
 
 /** What the compiler has to say, strictly; empty where it is content. */
-async function compile(file: string): Promise<string> {
+async function compile(...files: string[]): Promise<string> {
   const options = ['--noEmit', '--strict', '--target', 'es2024', '--module', 'nodenext', '--skipLibCheck']
   try {
-    await run(process.execPath, [TSC, ...options, '--allowImportingTsExtensions', '--ignoreConfig', file], {
-      cwd: folder,
-    })
+    await run(
+      process.execPath,
+      [TSC, ...options, '--allowImportingTsExtensions', '--ignoreConfig', ...files],
+      {
+        cwd: folder,
+      },
+    )
     return ''
   } catch (error) {
     return String((error as { stdout?: string }).stdout ?? error)

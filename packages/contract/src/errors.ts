@@ -336,8 +336,8 @@ export type FieldRule = (typeof FIELD_RULES)[number]
 /** A rule that a field breaks, with what its text says of it. */
 export interface RuleSaid {
   rule: FieldRule
-  /** Fill the `{{…}}` of the rule's text. */
-  values: Readonly<Record<string, string>>
+  /** Fill the `{{…}}` of the rule's text; empty where there are none. */
+  values: AmountValues | Record<never, never>
 }
 
 /** How schemas say which amounts are taken: from so many cents to so many. */
@@ -349,8 +349,14 @@ const AMOUNT_MESSAGE = /^invalid_amount (\d+) (\d+)$/
  */
 export const amountMessage = (least: number, most: number): string => `invalid_amount ${least} ${most}`
 
+/** Fills the text of `invalid_amount`, the one rule whose text has something to fill. */
+export interface AmountValues {
+  least: string
+  most: string
+}
+
 /** What an amount's limits are called in the text of `invalid_amount`. @param least In cents. @param most In cents. */
-export function amountValues(least: number, most: number): { least: string; most: string } {
+export function amountValues(least: number, most: number): AmountValues {
   return { least: unitsOf(least), most: unitsOf(most) }
 }
 

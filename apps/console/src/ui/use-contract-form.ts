@@ -1,4 +1,4 @@
-import { type RuleSaid, ruleOfMessage } from '@berth/contract/errors'
+import { type AmountValues, type RuleSaid, ruleOfMessage } from '@berth/contract/errors'
 import { type FormErrors, type UseFormReturnType, useForm } from '@mantine/form'
 import { type FormEvent, useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -74,7 +74,7 @@ export function useContractForm<Values extends Record<string, unknown>, Output>(
     const checked = options.schema.safeParse(form.getValues())
     if (checked.success) return checked.data
     show(
-      brokenRules(checked.error, ({ rule, values }) => t(`rules.${rule}`, { replace: values })),
+      brokenRules(checked.error, ({ rule, values }) => t(`rules.${rule}`, { ...(values as AmountValues) })),
       element,
       '',
     )

@@ -32,16 +32,13 @@ export function StripeCard({ publishableKey, cents, currency, saves, frame, onFa
   const [isReady, setReady] = useState(false)
   const scheme = useComputedColorScheme()
   const setupFutureUsage = saves ? ('off_session' as const) : null
-  const options = {
-    currency: currency.toLowerCase(),
-    setupFutureUsage,
-    ...(cents !== null && { amount: cents }),
-  }
+  const wanted = cents === null ? { mode: 'setup' as const } : { mode: 'payment' as const, amount: cents }
   const failed = useEffectEvent(onFailed)
   const draw = useEffectEvent((stripe: Stripe, into: HTMLElement) => {
     const elements = stripe.elements({
-      mode: cents === null ? 'setup' : 'payment',
-      ...options,
+      ...wanted,
+      currency: currency.toLowerCase(),
+      setupFutureUsage,
       // The gateway charges it: nothing is confirmed here, and what became of it is asked from the gateway alone.
       paymentMethodCreation: 'manual',
       allowedPaymentMethodTypes: ['card'],

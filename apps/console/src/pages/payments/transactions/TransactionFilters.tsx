@@ -52,7 +52,10 @@ function useMethods(chosen: string): { value: string; label: string }[] {
   const { data: platforms = [] } = useQuery(queryOf(listPayPlatforms, {}))
   const known = [
     { value: '', label: t('any_method') },
-    ...kept.map(({ id, brand, last4 }) => ({ value: id, label: cardText({ brand, last4 }) })),
+    // What waits for its bank, or was refused there, has paid nothing.
+    ...kept
+      .filter(({ status }) => status === 'saved')
+      .map(({ id, brand, last4 }) => ({ value: id, label: cardText({ brand, last4 }) })),
     ...platforms.map(({ platform_name, display_name }) => ({
       value: PLATFORM_PREFIX + platform_name,
       label: display_name,

@@ -1,7 +1,18 @@
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeClusterWalk } from '../../../../test/cluster-walk.ts'
@@ -9,6 +20,7 @@ import { triesOf } from '../../../../test/long-runs.ts'
 import { describeConformance } from '../conformance/conformance.ts'
 import { smallMachine } from '../conformance/small-machine.ts'
 import { eventually, expectCode, never, text } from '../conformance/tools.ts'
+import { makeImage, startRegistry } from '../oci/registry-fixture.ts'
 import type { Engine } from '../port/engine.ts'
 import type { MachineSpec } from '../port/machines.ts'
 import { clusterProbe, kubectl, openTestCluster, type TestCluster } from './cluster-fixture.ts'
@@ -151,6 +163,46 @@ function describeFaults(
     await engine.shutdown()
   })
 
+  test('an image of a registry is asked what it runs, pulled with its customer’s login, and by no other', async () => {
+    const said = {
+      Entrypoint: ['/bin/sh', '-c', 'echo "entry $WORD"; sleep 3600'],
+      Env: ['WORD=of the image'],
+    }
+    const registry = await startRegistry(makeImage([{ bytes: smallLayer(), packing: '' }], said))
+    const basic = `Basic ${Buffer.from('anna:open sesame').toString('base64')}`
+    registry.does(({ headers }, response) => {
+      if (headers.authorization === basic) return false
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="registry"' }).end('{}')
+      return true
+    })
+    const engine = await open()
+    const imageOf = (owner: string) => ({ id: 'own', owner, parts: { kubernetes: registry.reference } })
+    const pull = (owner: string, password: string | null) => {
+      const login = password === null ? null : { username: 'anna', password }
+      const access = async () => ({ login, ca: null, also: [] })
+      return engine.images.pull(imageOf(owner), () => undefined, never, access)
+    }
+    await expectCode(pull('anna', null), 'image_needs_login')
+    await expectCode(pull('anna', 'close sesame'), 'image_login_refused')
+    await pull('anna', 'open sesame')
+    const machine = spec({ image: imageOf('anna'), tenant: 'anna' })
+    await engine.machines.create(machine, never)
+    await engine.machines.start(machine.id, never)
+    await eventually(async () =>
+      expect(await engine.observation.logs(machine.id, { lines_max: 9 })).toBe('entry of the image\n'),
+    )
+    // It is on the node now, and is for nobody who has no login.
+    await expectCode(pull('ben', null), 'image_needs_login')
+    const another = spec({ image: imageOf('ben'), tenant: 'ben' })
+    await expectCode(engine.machines.create(another, never), 'image_unavailable')
+    expect(JSON.parse(await kubectl('get', 'pods', '-A', '-l', 'berth.errand', '-o', 'json')).items).toEqual(
+      [],
+    )
+    await engine.machines.remove(machine.id, never)
+    await engine.shutdown()
+    registry.close()
+  })
+
   test('while the API server is away nothing is said of machines; when it is back, what happened meanwhile is told', async () => {
     const way = await openWay(cluster())
     const engine = await open(way.place)
@@ -184,6 +236,21 @@ function describeFaults(
     await engine.shutdown()
     way.close()
   })
+}
+
+/** A layer with a shell and what comes with it. */
+function smallLayer(): Buffer {
+  const tree = mkdtempSync(join(tmpdir(), 'berth-layer-'))
+  try {
+    for (const dir of ['bin', 'tmp', 'root', 'etc', 'dev', 'proc', 'sys']) mkdirSync(join(tree, dir))
+    copyFileSync('/bin/busybox', join(tree, 'bin/busybox'))
+    for (const name of ['sh', 'sleep', 'cp', 'cat']) symlinkSync('busybox', join(tree, 'bin', name))
+    return execFileSync('tar', ['-C', tree, '--owner=0', '--group=0', '-c', '.'], {
+      maxBuffer: 64 * 1024 ** 2,
+    })
+  } finally {
+    rmSync(tree, { recursive: true })
+  }
 }
 
 /** A way to the API server that a test may cut. */

@@ -12,7 +12,7 @@ import { apiKey } from './tables.ts'
 /** When a key was last used is written down no more often than this. */
 export const LAST_USED_STEP_MS = 60_000
 /** So long what was read of a key is believed where its change is not told, since the connection that tells it is broken. */
-const KNOWN_MS = 10_000
+const KNOWN_MS = 30_000
 const KNOWN_MAX = 20_000
 
 /** Who calls with a key, and how it is limited. */

@@ -21,7 +21,7 @@ import {
 import { metersOf } from './used.ts'
 
 /** Calls of a customer in that time for which money is set aside ahead; what comes more seldom is written down call by call. */
-export const OFTEN_CALLS = 3
+const OFTEN_CALLS = 3
 const OFTEN_MS = 30_000
 /** So long an allowance pays for calls that begin; then there is another one. */
 const ALLOWED_MS = 30_000
@@ -34,7 +34,7 @@ const CALLS_LEAST = 4n
 /** Where there was too little for one, it is not asked for again for so long. */
 const NONE_MS = 2_000
 /** What is over waits for so long for others, and no longer than until there are so many. */
-export const GATHER_MS = 500
+const GATHER_MS = 2_000
 const TOGETHER_MAX = 200
 /** After the database was away. */
 const AGAIN_MS = 1_000

@@ -7,6 +7,7 @@ import {
   ModelServerFailed,
 } from '../port.ts'
 import { createOpenAiFilms } from './openai-films.ts'
+import { post } from './post.ts'
 import { untilSilent } from './until-silent.ts'
 
 /** An answer has begun by then: the first token of a long question may take a while. */
@@ -14,6 +15,15 @@ const HEAD_MS = 120_000
 /** What says nothing for so long in the midst of an answer will not go on. */
 const SILENT_MS = 60_000
 const RETRY_AFTER_SECONDS_MAX = 3_600
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
+
+/** How an answer begins. */
+interface Head {
+  status: number
+  contentType: string | null
+  retryAfter: string | null
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+}
 
 export interface OpenAiServerOptions {
   /** Up to where the paths of the protocol begin, without a slash at its end. */
@@ -35,12 +45,37 @@ export function createOpenAiServer(options: OpenAiServerOptions): ModelServer {
   const authorization: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` }
 
   /** What is asked after a picture is a form, at an address of its own. */
-  function sent(request: ModelRequest): { path: string; init: RequestInit } {
-    const { path, picture } = request
-    if (picture)
-      return { path: 'images/edits', init: { headers: authorization, body: formOf(request, model, picture) } }
+  async function askWithPicture(
+    request: ModelRequest,
+    picture: ModelPicture,
+    signal: AbortSignal,
+  ): Promise<Head> {
+    const body = formOf(request, model, picture)
+    const init = { method: 'POST', headers: authorization, body, redirect: 'error', signal } as const
+    const response = await fetch(`${url}/images/edits`, init)
+    return {
+      status: response.status,
+      contentType: response.headers.get('content-type'),
+      retryAfter: response.headers.get('retry-after'),
+      body: response.body ?? [],
+    }
+  }
+
+  async function askWithJson(request: ModelRequest, signal: AbortSignal): Promise<Head> {
     const headers = { 'content-type': 'application/json', ...authorization }
-    return { path, init: { headers, body: encodeBody(request, { model }) as Uint8Array<ArrayBuffer> } }
+    const body = encodeBody(request, { model })
+    const answer = await post(`${url}/${request.path}`, { headers, body, signal })
+    const { statusCode: status = 0, headers: said } = answer
+    if (REDIRECTS.includes(status)) {
+      answer.destroy()
+      throw new Error(`it leads to another address (${status})`)
+    }
+    return {
+      status,
+      contentType: said['content-type'] ?? null,
+      retryAfter: said['retry-after'] ?? null,
+      body: answer,
+    }
   }
 
   async function ask(request: ModelRequest): Promise<ModelAnswer> {
@@ -51,20 +86,15 @@ export function createOpenAiServer(options: OpenAiServerOptions): ModelServer {
     signal.addEventListener('abort', stop, { once: true })
     const late = setTimeout(() => asking.abort(new Error('no answer began in time')), headMs)
     try {
-      const { path, init } = sent(request)
-      const response = await fetch(`${url}/${path}`, {
-        ...init,
-        method: 'POST',
-        redirect: 'error',
-        signal: asking.signal,
-      })
+      const { picture } = request
+      const head = await (picture
+        ? askWithPicture(request, picture, asking.signal)
+        : askWithJson(request, asking.signal))
       return {
-        status: response.status,
-        contentType: response.headers.get('content-type')?.toLowerCase() ?? '',
-        retryAfterSeconds: secondsOf(response.headers.get('retry-after')),
-        body: untilSilent(response.body ?? [], asking, silentMs, () =>
-          signal.removeEventListener('abort', stop),
-        ),
+        status: head.status,
+        contentType: head.contentType?.toLowerCase() ?? '',
+        retryAfterSeconds: secondsOf(head.retryAfter),
+        body: untilSilent(head.body, asking, silentMs, () => signal.removeEventListener('abort', stop)),
       }
     } catch (error) {
       signal.removeEventListener('abort', stop)

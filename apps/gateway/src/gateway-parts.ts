@@ -112,9 +112,7 @@ export async function gatewayParts(from: {
         webhook_secret: () => deriveKey(secrets.rootKey, 'berth test-card webhooks'),
         offered: offersTestCards(config),
       }),
-    ].map(driver =>
-      spannedPort('payments', driver, { facts: { 'berth.driver': driver.name }, parts: ['methodPages'] }),
-    ),
+    ].map(driver => spannedPort('payments', driver, { facts: { 'berth.driver': driver.name } })),
     payouts: config.paypal ? createPaypalPayouts(config.paypal, base) : createByHandPayouts(),
     identitySource: config.casdoor && createCasdoorSource({ ...base, settings: config.casdoor }),
     identityProviders: createIdentityProviders(config.signInProviders, base),

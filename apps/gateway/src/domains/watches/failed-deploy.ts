@@ -13,8 +13,11 @@ export class NotNow extends Error {
 
 /** What a deploy that failed means for its watch. */
 export type FailedDeploy =
-  /** Nothing is wrong with it: it waits on, and is tried again. `away`: whom it needs does not answer. */
-  | { is: 'passing'; because: 'taken' | 'away' }
+  /**
+   * Nothing is wrong with it: it waits on, and is tried again. `taken`: the stock went to somebody else; `no_address`: there
+   * is none of its own for it; `away`: whom it needs does not answer.
+   */
+  | { is: 'passing'; because: 'taken' | 'no_address' | 'away' }
   /** Its customer can do something about it: that is told, and it is tried again. */
   | { is: 'held'; by: OfferWatchHold }
   /** It cannot be deployed as it was set up: it ends, and that is told. */
@@ -27,7 +30,7 @@ export type FailedDeploy =
 /** By the code that a deploy is refused with. One that is not named is `unknown`. */
 const BY_CODE: Partial<Record<ErrorCode, FailedDeploy>> = {
   gpu_sold_out: { is: 'passing', because: 'taken' },
-  public_ip_sold_out: { is: 'passing', because: 'taken' },
+  public_ip_sold_out: { is: 'passing', because: 'no_address' },
   compute_unavailable: { is: 'passing', because: 'away' },
   unavailable: { is: 'passing', because: 'away' },
   // Its region or its GPUs were taken off the catalogue a moment ago: they may come back, as what is sold out.

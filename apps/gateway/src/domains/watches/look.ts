@@ -54,13 +54,16 @@ export function createLook(deps: LookDeps) {
     }
   }
 
-  /** Deploys for a watch, or writes down why not. */
-  async function attempt(row: WatchRow): Promise<void> {
-    const hold = (by: Parameters<typeof holdWatch>[2]['by']) =>
-      db.transaction(tx => holdWatch(tx, row.id, { by, nextTryAt: inMs(TRY_AGAIN_MS), ...telling() }))
+  /** Deploys for a watch, or writes down why not. Returns whether it deployed. */
+  async function attempt(row: WatchRow): Promise<boolean> {
+    const hold = async (by: Parameters<typeof holdWatch>[2]['by']) => {
+      await db.transaction(tx => holdWatch(tx, row.id, { by, nextTryAt: inMs(TRY_AGAIN_MS), ...telling() }))
+      return false
+    }
     if (!(await deps.isVerified(row.userId))) return await hold('not_verified')
     const refuse = async () => {
       await db.transaction(tx => endWatch(tx, row.id, { state: 'refused', ...telling() }))
+      return false
     }
     const body = deployBody.safeParse({
       ...row.setup,
@@ -80,9 +83,12 @@ export function createLook(deps: LookDeps) {
           if (!ended) throw new NotNow('ended')
         },
       })
+      return true
     } catch (error) {
       const failed = failedDeployOf(error)
-      if (failed.is === 'over') return
+      if (failed.is === 'over') return false
+      // Somebody was quicker: it is due as before, so that it has its turn as soon as there is more.
+      if (failed.is === 'passing' && failed.because === 'taken') return false
       if (failed.is === 'refused') return await refuse()
       if (failed.is === 'held') return await hold(failed.by)
       if (failed.is === 'unknown') {
@@ -91,6 +97,7 @@ export function createLook(deps: LookDeps) {
       const isAway = failed.is === 'passing' && failed.because === 'away'
       const nextTryAt = inMs(isAway ? AWAY_MS : TRY_AGAIN_MS)
       await db.update(offerWatch).set({ nextTryAt }).where(eq(offerWatch.id, row.id))
+      return false
     }
   }
 
@@ -102,10 +109,14 @@ export function createLook(deps: LookDeps) {
         and(isWaitingFor(offer), eq(offerWatch.action, 'deploy'), lte(offerWatch.nextTryAt, clock.now())),
       )
       .orderBy(asc(offerWatch.place))
+    // What comes back while this goes on is for the next look: of those here it would go to whoever happens to be next.
+    let left = await availableOf(offer)
     for (const row of rows) {
       if (signal.aborted) return
       // One that wants more than there is holds up nobody who wants less: nothing is kept for it meanwhile.
-      if ((await availableOf(offer)) >= row.gpuCount) await attempt(row)
+      if (left < row.gpuCount) continue
+      if (await attempt(row)) left -= row.gpuCount
+      left = Math.min(left, await availableOf(offer))
     }
   }
 

@@ -16,14 +16,19 @@ const never = new AbortController().signal
 let aheadMs = 0
 const clock = { now: () => new Date(Date.now() + aheadMs) }
 let gateway: TestGateway
-/** Has one image, as long as it is there. */
+/** Has one image, as long as it is there, and one that it keeps to itself until it may tell. */
 let registry: TestRegistry
-const registryIs = { away: false }
+const registryIs = { away: false, isAsked: false, mayTell: Promise.resolve() }
 /** Another one on the same database, which looks as well. */
 let other: TestGateway
 beforeAll(async () => {
-  registry = await startRegistry((request, response) => {
-    const found = request.url === '/v2/llama/manifests/1'
+  registry = await startRegistry(async (request, response) => {
+    const isHeld = request.url === '/v2/held/manifests/1'
+    if (isHeld) {
+      registryIs.isAsked = true
+      await registryIs.mayTell
+    }
+    const found = isHeld || request.url === '/v2/llama/manifests/1'
     const headers = { 'content-type': 'application/json' }
     response.writeHead(registryIs.away ? 503 : found ? 200 : 404, headers)
     response.end(JSON.stringify({ layers: [{ size: 1_024 }] }))
@@ -340,6 +345,32 @@ describe('a watch that deploys', () => {
     await free(1)
     await look()
     expect(await news(customer)).toEqual(['deployed', 'refused'])
+    await free(0)
+  })
+
+  test('[B15] what comes back while somebody is served goes to the oldest, and not to who is next in line', async () => {
+    const [first, second, third] = [await someone(), await someone(), await someone()]
+    const held = { ...setup, image_id: null, image_reference: `${registry.host}/held:1` }
+    await watch(first, deployBody({ gpu_count: 2 }, '30000000'))
+    await watch(second, body({ deploy: { price_max_micro_per_hour: '5000000', setup: held } }))
+    await watch(third, deployBody({ gpu_count: 2 }, '30000000'))
+    let tell = () => {}
+    registryIs.mayTell = new Promise(resolve => {
+      tell = resolve
+    })
+    await free(1)
+    const looking = look()
+    await vi.waitUntil(() => registryIs.isAsked)
+    await free(3)
+    tell()
+    await looking
+    expect(await watches(second)).toMatchObject([{ state: 'deployed' }])
+    expect(await watches(third)).toMatchObject([{ state: 'waiting' }])
+    await look()
+    expect(await watches(first)).toMatchObject([{ state: 'deployed' }])
+    const [left] = await watches(third)
+    expect(left).toMatchObject({ state: 'waiting', held_by: null })
+    await gateway.data(cancelOfferWatch, { params: { id: left?.id ?? '' } }, third)
     await free(0)
   })
 

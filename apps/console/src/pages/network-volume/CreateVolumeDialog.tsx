@@ -57,7 +57,7 @@ function CreateForm({ onClose }: Pick<CreateVolumeDialogProps, 'onClose'>) {
   }, [regions, values.region_code, setFieldValue])
   const region = regions?.find(({ region_code }) => region_code === values.region_code)
   const [only] = region?.kinds ?? []
-  const isOffered = region === undefined || region.kinds.includes(values.kind)
+  const isOffered = region === undefined || region.kinds.includes(values.kind ?? 'files')
   useEffect(() => {
     if (!isOffered && only) setFieldValue('kind', only)
   }, [isOffered, only, setFieldValue])

@@ -1,4 +1,5 @@
 import type { V1Node } from '@kubernetes/client-node'
+import { ComputeError } from '../port/compute-error.ts'
 import type { EngineSize, RealGpu } from '../port/engine.ts'
 import type { KubeLink } from './kube-link.ts'
 import { GPUS_ANNOTATION, INSTANCE_LABEL } from './kube-names.ts'
@@ -28,10 +29,15 @@ export function createKubeNodes(deps: {
 }) {
   const { link, objects, gpuLabel, selector } = deps
   let kept: { nodes: Promise<V1Node[]>; atMs: number } | null = null
+  let lastGpus: RealGpu[] = []
   let taken: { found: ReturnType<typeof takenOn>; atMs: number } | null = null
 
   /** Nodes that take machines now. */
-  function usable(): Promise<V1Node[]> {
+  async function usable(): Promise<V1Node[]> {
+    return (await all()).filter(isUsable)
+  }
+
+  function all(): Promise<V1Node[]> {
     if (!kept || performance.now() - kept.atMs > KEPT_MS) {
       kept = { nodes: list(), atMs: performance.now() }
       kept.nodes.catch(() => {
@@ -46,27 +52,37 @@ export function createKubeNodes(deps: {
     const { items } = await link.json<{ items: V1Node[] }>('GET', '/api/v1/nodes', {
       query: { labelSelector: labels.length > 0 ? labels.join(',') : undefined },
     })
-    return items.filter(
-      ({ spec, status }) =>
-        spec?.unschedulable !== true &&
-        status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True'),
-    )
+    return items
   }
 
   /**
-   * What the cluster has: of processors and memory what the largest node gives to pods, since no machine has more than one
+   * What the cluster has: of processors and memory what the largest node gives to pods, whether or not it is there now, since no machine has more than one
    * node; of GPUs all that machines may have, which is what nodes have less what others than machines have taken.
    */
   async function size(): Promise<EngineSize> {
-    const nodes = await usable()
+    const nodes = await all()
+    if (nodes.length === 0) {
+      throw new ComputeError('engine_unavailable', 'the cluster has no node that takes machines')
+    }
     const most = (name: string) =>
       Math.max(0, ...nodes.map(({ status }) => quantity(status?.allocatable?.[name])))
     return {
       cpu_count: Math.max(1, Math.floor(most('cpu'))),
       memory_mb: Math.floor(most('memory') / BYTES_PER_MB),
       disk_gb: null,
-      gpus: await gpusOf(nodes),
+      gpus: await offeredGpus(nodes),
     }
+  }
+
+  /**
+   * GPUs of nodes that are there; while none is, those that were last. An engine without any has specs simulated, which must not
+   * come of a node that is away for a while: what asks for its GPUs then is told that no node takes it.
+   */
+  async function offeredGpus(nodes: V1Node[]): Promise<RealGpu[]> {
+    const there = await gpusOf(nodes.filter(isUsable))
+    if (there.length > 0) lastGpus = there
+    else if (lastGpus.length === 0) lastGpus = await gpusOf(nodes)
+    return lastGpus
   }
 
   async function gpusOf(nodes: V1Node[]): Promise<RealGpu[]> {
@@ -142,6 +158,12 @@ export function createKubeNodes(deps: {
   }
 }
 export type KubeNodes = ReturnType<typeof createKubeNodes>
+
+/** Whether a node is there and takes pods. */
+function isUsable({ spec, status }: V1Node): boolean {
+  const isReady = status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')
+  return spec?.unschedulable !== true && isReady === true
+}
 
 /** By what label nodes with a GPU of that id are found; null for one that is not told. */
 export function gpuNameOf(uuids: readonly string[]): string | null {

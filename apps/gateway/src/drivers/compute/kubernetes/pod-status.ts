@@ -56,18 +56,13 @@ export function statusOf(pod: V1Pod | null, disk: { hasRun: boolean; isToRun: bo
 
 const stopped = (exit_code: number | null) => ({ state: 'stopped' as const, exit_code })
 
-/** Kubernetes says so of pods whose node has given no sign of life for some time. */
-function isOutOfSight({ status, metadata }: V1Pod): boolean {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')
-  // A condition that the kubelet sets has no such reason: the node's keeper has set it in its place.
-  return (
-    (ready?.status === 'False' && ready.reason === 'NodeNotReady') ||
-    status?.reason === 'NodeLost' ||
-    (metadata?.deletionTimestamp !== undefined &&
-      status?.conditions?.some(
-        ({ type, reason }) => type === 'DisruptionTarget' && reason === 'DeletionByTaintManager',
-      )) === true
-  )
+/**
+ * Whether a pod's node has given no sign of life for some time: then its keeper says that the pod is not ready, of which the kubelet
+ * would say the same of its containers.
+ */
+function isOutOfSight({ status }: V1Pod): boolean {
+  const stateOf = (wanted: string) => status?.conditions?.find(({ type }) => type === wanted)?.status
+  return stateOf('Ready') === 'False' && stateOf('ContainersReady') === 'True'
 }
 
 /** What the first process told the kubelet of its command's end; null for nothing of sense. */

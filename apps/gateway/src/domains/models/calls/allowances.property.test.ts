@@ -27,7 +27,8 @@ import { type CallBook, createCallBook } from './call-book.ts'
 
 const RUNS = triesOf('allowances')
 const OUTPUT_MAX = 100
-const MOST = { inputTokens: 100, outputTokens: OUTPUT_MAX }
+/** What a call may cost at the most, where it is as large as others. */
+const mostOf = (size: number) => ({ inputTokens: 100 * size, outputTokens: OUTPUT_MAX * size })
 const NO_USE = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, images: 0, videoSeconds: 0 }
 const GATEWAYS = 3
 
@@ -35,7 +36,12 @@ const at = fc.nat(GATEWAYS - 1)
 const step = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.record({ do: fc.constant('begin' as const), at, calls: fc.integer({ min: 1, max: 8 }) }),
+    arbitrary: fc.record({
+      do: fc.constant('begin' as const),
+      at,
+      calls: fc.integer({ min: 1, max: 8 }),
+      size: fc.constantFrom(1, 1, 1, 50),
+    }),
   },
   {
     weight: 6,
@@ -59,7 +65,7 @@ const step = fc.oneof(
   },
 )
 const life = fc.record({
-  micro: fc.constantFrom(0n, 900n, 20_000n, 200_000n, 50_000_000n),
+  micro: fc.constantFrom(900n, 20_000n, 300_000n, 300_000n, 50_000_000n),
   free: fc.constantFrom(0n, 0n, 500n, 100_000n),
   ending: fc.constantFrom(0n, 0n, 30_000n),
   steps: fc.array(step, { minLength: 6, maxLength: 24 }),
@@ -70,7 +76,7 @@ interface Side {
   owner: string
   folder: string
   book: CallBook
-  running: string[]
+  running: { id: string; size: number }[]
   ended: string[]
   /** Ends it as the system does: what is at the database already comes to its end, and nothing else happens any more. */
   kill(): Promise<void>
@@ -157,7 +163,9 @@ async function live({
   const used = new Map<string, number>()
   /** Calls of gateways that were killed: they may be in the log, and cost nothing. */
   const lost = new Set<string>()
-  for (const one of steps) {
+  // Each asks for an allowance to begin with.
+  const first = sides.map((_, nth) => ({ do: 'begin' as const, at: nth, calls: 1, size: 1 }))
+  for (const one of [...first, ...steps]) {
     if (one.do === 'pass') clock.advance(one.seconds)
     else if (one.do === 'hold') await holdSome(userId, one.share)
     else {
@@ -165,25 +173,27 @@ async function live({
       if (!side) throw new Error('there is no such gateway')
       if (one.do === 'begin') {
         const some = Array.from({ length: one.calls }, () =>
-          side.book.begin(caller, model, { most: MOST, streamed: false }).catch(refused),
+          side.book.begin(caller, model, { most: mostOf(one.size), streamed: false }).catch(refused),
         )
         for (const id of await Promise.all(some)) {
           if (id === null) continue
-          side.running.push(id)
+          side.running.push({ id, size: one.size })
           began.add(id)
         }
       } else if (one.do === 'end') {
         const ended = side.running.splice(0, one.calls)
-        const costs = await Promise.all(ended.map(id => side.book.end(caller, model, id, endOf(one.output))))
-        for (const [nth, id] of ended.entries()) {
-          used.set(id, one.output)
+        const costs = await Promise.all(
+          ended.map(({ id, size }) => side.book.end(caller, model, id, endOf(one.output * size))),
+        )
+        for (const [nth, { id, size }] of ended.entries()) {
+          used.set(id, one.output * size)
           side.ended.push(id)
-          expect(costs[nth]).toBe(costOf(one.output))
+          expect(costs[nth]).toBe(costOf(one.output * size))
         }
       } else if (one.do === 'write') await side.book.allowances.settle()
       else if (one.do === 'forget') side.book.allowances.forget(userId)
       else {
-        for (const id of side.running) lost.add(id)
+        for (const { id } of side.running) lost.add(id)
         await side.kill()
         // A computer that is lost takes its folder along: calls that were not written down yet are charged to nobody.
         if (one.isFolderLost) {
@@ -199,7 +209,7 @@ async function live({
     await requireCovered(userId)
   }
   for (const side of sides) {
-    for (const id of side.running) {
+    for (const { id } of side.running) {
       await side.book.end(caller, model, id, endOf(1))
       used.set(id, 1)
     }

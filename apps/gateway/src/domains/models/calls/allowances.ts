@@ -28,9 +28,12 @@ const ALLOWED_MS = 30_000
 /** Before it is over, or when less than that part of it is left, the next one is taken. */
 const AHEAD_MS = 5_000
 const LOW_PART = 4n
-/** It is meant for so many calls like the one it is taken for, and no fewer than the second number. */
-const CALLS_AHEAD = 16n
-const CALLS_LEAST = 4n
+/**
+ * It is meant for so many calls like the one it is taken for, and no fewer than the second number: who comes near the end of
+ * what they have has each call looked at by itself.
+ */
+const CALLS_AHEAD = 64n
+const CALLS_LEAST = 64n
 /** Where there was too little for one, it is not asked for again for so long. */
 const NONE_MS = 2_000
 /** What is over waits for so long for others, and no longer than until there are so many. */
@@ -244,6 +247,22 @@ export function createAllowances(deps: Deps) {
       if (one.ended.length >= TOGETHER_MAX) write(one)
       else writeSoon(one)
       return costMicro
+    },
+
+    /**
+     * Lets go what no call needs, for somebody who has nothing left besides; for a while nothing is set aside for them again.
+     * @returns Whether anything was let go.
+     */
+    async giveBack(userId: string): Promise<boolean> {
+      const one = often.get(userId)
+      if (!one || allOf(one).length === 0) return false
+      const before = allOf(one).length
+      retire(one)
+      one.notBeforeMs = performance.now() + ALLOWED_MS
+      await one.writing
+      write(one)
+      await one.writing
+      return allOf(one).length < before
     },
 
     /** Nothing more begins by what was read of a customer; null: of anybody. */

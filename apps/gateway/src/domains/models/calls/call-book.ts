@@ -169,6 +169,29 @@ export function createCallBook(deps: CallBookDeps) {
     return allowances.begin({ userId, keyId, modelId: model.id, streamed, mostMicro: mostOfCall })
   }
 
+  async function beginWritten(
+    caller: ModelCaller,
+    model: CatalogueModel,
+    call: { most: UsedMost; streamed: boolean },
+  ): Promise<string> {
+    const { userId, keyId, once = null } = caller
+    const write = async () => {
+      const callId = ids.uuid()
+      await turns.together(userId, { change: 'begin', callId, keyId, once, model, ...call })
+      return callId
+    }
+    try {
+      return await write()
+    } catch (error) {
+      const isEmpty = error instanceof ApiError && error.code === 'insufficient_balance'
+      // What is set aside for calls to come is there for this one.
+      const allowed = isEmpty ? beginAllowed(caller, model, call) : null
+      if (allowed) return allowed
+      if (!isEmpty || !(await allowances.giveBack(userId))) return await tellRefusal(caller, error)
+    }
+    return await write().catch(error => tellRefusal(caller, error))
+  }
+
   /** Lets go allowances of gateways that have ended, and those of this one that it does not know, since its answer was lost. */
   async function dropLostAllowances(signal: AbortSignal): Promise<void> {
     const before = new Date(clock.now().getTime() - FORGOTTEN_MS)
@@ -238,15 +261,7 @@ export function createCallBook(deps: CallBookDeps) {
       model: CatalogueModel,
       call: { most: UsedMost; streamed: boolean },
     ): Promise<string> {
-      const { userId, keyId, once = null } = caller
-      const allowed = beginAllowed(caller, model, call)
-      if (allowed) {
-        caller.onBegun?.(allowed)
-        return allowed
-      }
-      const callId = ids.uuid()
-      const begun = turns.together(userId, { change: 'begin', callId, keyId, once, model, ...call })
-      await begun.catch(error => tellRefusal(caller, error))
+      const callId = beginAllowed(caller, model, call) ?? (await beginWritten(caller, model, call))
       caller.onBegun?.(callId)
       return callId
     },

@@ -349,8 +349,11 @@ const AMOUNT_MESSAGE = /^invalid_amount (\d+) (\d+)$/
  */
 export const amountMessage = (least: number, most: number): string => `invalid_amount ${least} ${most}`
 
-/** Fills the text of `invalid_amount`, the one rule whose text has something to fill. */
-export interface AmountValues {
+/**
+ * Fills the text of `invalid_amount`, the one rule whose text has something to fill. A type, since what fills texts is
+ * assigned to maps of any names, and interfaces are not.
+ */
+export type AmountValues = {
   least: string
   most: string
 }

@@ -140,7 +140,11 @@ test('[R2.22] where Stripeâ€™s script is blocked, the card is entered at Stripeâ
   await page.unroute(SCRIPTS)
   await page.route(SCRIPTS, route => route.abort())
   await page.goto('/payments?topup=open')
-  await dialog().getByText('A new card').click()
+  // What can be chosen moves while the form is drawn.
+  await expect(async () => {
+    await dialog().getByText('A new card').click()
+    await expect(dialog().getByRole('radio', { name: /^A new card/ })).toBeChecked({ timeout: 1_000 })
+  }).toPass()
   await expect(
     dialog().getByText('The card fields of Stripe could not be loaded.', { exact: false }),
   ).toBeVisible()

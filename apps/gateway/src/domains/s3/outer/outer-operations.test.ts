@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import {
   CompleteMultipartUploadCommand,
+  CopyObjectCommand,
   GetObjectCommand,
   ListPartsCommand,
   PutObjectCommand,
@@ -90,6 +91,11 @@ test('[R6.4] names and uploads that could be paths behind a server are not asked
   const copy = { Bucket, Key: 'a', Body: 'x' }
   for (const Key of ['../a', 'a/../b', 'a//b'])
     expect(await refusalOf(s3.send(new PutObjectCommand({ ...copy, Key })))).toBe('400 InvalidObjectName')
+  // Nor is another volume, by its name here or there.
+  for (const other of ['v-outer2', `berth-${Bucket}`]) {
+    const from = { Bucket, Key: 'a', CopySource: `${other}/a` }
+    expect(await refusalOf(s3.send(new CopyObjectCommand(from)))).toBe('404 NoSuchBucket')
+  }
   expect(asked).toEqual([])
 })
 

@@ -125,6 +125,7 @@ describe('a price', () => {
     expect(quote.regions[0]).toEqual({
       region_code: 'us-west',
       region_name: 'us-west',
+      kinds: ['files'],
       shared: true,
       size_enforced: false,
     })

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
 import { listSessions, login, signup, verifyEmail } from '@berth/contract/account'
 import { getBalance, getReceipt, listTransactions, topup } from '@berth/contract/billing'
 import type { Call, CallInput } from '@berth/contract/call'
@@ -67,7 +68,7 @@ describe.skipIf(missing !== null)('Berth in containers', { timeout: STEP_MS }, (
   let cloudId: string | null = null
   let token = ''
   let id = ''
-  let ports: Record<'http' | 'https' | 'management', number>
+  let ports: Record<'http' | 'https' | 'ssh', number>
 
   const data = <C extends Call>(call: C, input: CallInput<C>, options?: Parameters<TlsClient['data']>[3]) =>
     client.data(CONSOLE, call, input, options)
@@ -76,8 +77,9 @@ describe.skipIf(missing !== null)('Berth in containers', { timeout: STEP_MS }, (
     images = await makeComposeImages(engine, run)
     mails = await startMailServer()
     const machine = await importTestImage(engine)
-    const [http, https, port, s3, ssh, management] = await Promise.all(Array.from({ length: 6 }, freePort))
-    ports = { http, https, management } as typeof ports
+    const free = await Promise.all(Array.from({ length: 6 }, freePort))
+    const [http = 0, https = 0, ssh = 0, port, s3, management] = free
+    ports = { http, https, ssh }
     const catalogue = readFileSync(`${root}/config/catalogue.yaml`, 'utf8')
     project = createComposeProject(
       compose ?? [],
@@ -126,7 +128,7 @@ describe.skipIf(missing !== null)('Berth in containers', { timeout: STEP_MS }, (
   const statusOf = async () =>
     (await data(listInstances, {}, { token })).find(({ instance_id }) => instance_id === id)?.status
 
-  test('comes up with one command: each part is healthy, the console is there, and nobody is root', async () => {
+  test('comes up with one command: each part is healthy, console and SSH are there, and nobody is root', async () => {
     const [container = ''] = (await project.run('ps', '-q', 'gateway')).trim().split('\n')
     const health = async () => (await engine.getContainer(container).inspect()).State.Health?.Status
     await expect.poll(health, POLL).toBe('healthy')
@@ -138,6 +140,9 @@ describe.skipIf(missing !== null)('Berth in containers', { timeout: STEP_MS }, (
     const script = /src="(\/assets\/[^"]+\.js)"/.exec(page.body.toString())?.[1] ?? ''
     expect((await client.ask(CONSOLE, script)).status).toBe(200)
     expect((await client.ask(`nobody.${SERVICES}`, '/')).status).toBe(421)
+    const server = connect(ports.ssh, '127.0.0.1')
+    expect(String(await new Promise(resolve => server.once('data', resolve)))).toMatch(/^SSH-2\.0-/)
+    server.destroy()
   })
 
   test('a stranger signs up, confirms the mail, and tops up by a test card; what they say of their address is not believed', async () => {

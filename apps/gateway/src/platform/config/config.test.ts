@@ -211,6 +211,36 @@ test('a name that is no setting is told, because it may be a misspelt one', () =
   ])
 })
 
+test('SSH listens where the console does, or at an interface of its own', () => {
+  expect(readConfig({ BERTH_HOST: '10.0.0.7' }).sshHost).toBe('10.0.0.7')
+  expect(readConfig({ BERTH_SSH_HOST: '0.0.0.0' })).toMatchObject({ host: '127.0.0.1', sshHost: '0.0.0.0' })
+})
+
+describe('traces', () => {
+  const read = (settings: Record<string, string>) =>
+    readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', ...settings }).traces
+
+  test('are sent where a collector is set, below its address, with the headers that it wants', () => {
+    expect(readConfig({ OTEL_EXPORTER_OTLP_HEADERS: 'a=b' }).traces).toBeNull()
+    expect(read({})).toEqual({ url: 'http://127.0.0.1:4318/v1/traces', headers: {}, share: 1 })
+    const given = { OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a%2Cb, team=gpu', OTEL_TRACES_SAMPLER_ARG: '0.05' }
+    expect(read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://otlp.example.com/tenant', ...given })).toEqual({
+      url: 'https://otlp.example.com/tenant/v1/traces',
+      headers: { 'api-key': 'a,b', team: 'gpu' },
+      share: 0.05,
+    })
+  })
+
+  test('that are set wrongly are named, without keys', () => {
+    expect(() => read({ OTEL_TRACES_SAMPLER_ARG: '2' })).toThrow('OTEL_TRACES_SAMPLER_ARG takes a number')
+    const keys = () => read({ OTEL_EXPORTER_OTLP_HEADERS: 'hunter2' })
+    expect(keys).toThrow('OTEL_EXPORTER_OTLP_HEADERS takes names and values')
+    expect(keys).not.toThrow('hunter2')
+    expect(() => read({ OTEL_EXPORTER_OTLP_HEADERS: 'a=%zz' })).toThrow('OTEL_EXPORTER_OTLP_HEADERS')
+    expect(() => read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'grpc://x' })).toThrow('OTEL_EXPORTER_OTLP_ENDPOINT')
+  })
+})
+
 describe('secrets in files', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-config-'))
   const file = join(folder, 'database')

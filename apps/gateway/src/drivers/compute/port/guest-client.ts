@@ -87,6 +87,12 @@ export async function openGuest(stream: Duplex, access: GuestAccess, limits: Gue
     if (Math.max(0, ...held) > CHANNEL_HELD_BYTES_MAX + limits.pastWindowBytesMax) stream.destroy()
   })
 
+  /** What becomes of channels that are being opened when the connection ends: by one listener, for they may be many. */
+  const opening = new Set<() => void>()
+  stream.once('close', () => {
+    for (const gone of opening) gone()
+  })
+
   function open({ what, env, pty }: AskedProgram, done: Opened): void {
     const { cols = 0, rows = 0, modes = {} } = pty ?? {}
     const terminal = pty && { cols, rows, width: 0, height: 0, term: env.TERM ?? '', modes }
@@ -110,10 +116,10 @@ export async function openGuest(stream: Duplex, access: GuestAccess, limits: Gue
       const gone = () => reject(fault)
       if (isGone()) return gone()
       const slow = setTimeout(() => stream.destroy(), limits.guestAnswerMs)
-      stream.once('close', gone)
+      opening.add(gone)
       how.open((error, channel) => {
         clearTimeout(slow)
-        stream.off('close', gone)
+        opening.delete(gone)
         if (!channel) return reject(how.refused(error))
         channels.add(channel)
         channel.once('close', () => channels.delete(channel))

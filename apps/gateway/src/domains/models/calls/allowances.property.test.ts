@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { and, eq, isNull } from 'drizzle-orm'
@@ -40,7 +40,7 @@ const step = fc.oneof(
       do: fc.constant('begin' as const),
       at,
       calls: fc.integer({ min: 1, max: 8 }),
-      size: fc.constantFrom(1, 1, 1, 50),
+      size: fc.constantFrom(1, 1, 10, 500),
     }),
   },
   {
@@ -49,7 +49,7 @@ const step = fc.oneof(
       do: fc.constant('end' as const),
       at,
       calls: fc.integer({ min: 1, max: 8 }),
-      output: fc.nat(OUTPUT_MAX),
+      output: fc.constantFrom(0, 50, OUTPUT_MAX, OUTPUT_MAX),
     }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('write' as const), at }) },
@@ -57,7 +57,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('kill' as const), at, isFolderLost: fc.boolean() }) },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant('hold' as const), share: fc.integer({ min: 1, max: 10 }) }),
+    arbitrary: fc.record({ do: fc.constant('hold' as const), share: fc.constantFrom(1, 1, 3) }),
   },
   {
     weight: 1,
@@ -65,9 +65,11 @@ const step = fc.oneof(
   },
 )
 const life = fc.record({
-  micro: fc.constantFrom(900n, 20_000n, 300_000n, 300_000n, 50_000_000n),
+  micro: fc.constantFrom(900n, 20_000n, 300_000n, 1_000_000n, 1_000_000n, 50_000_000n),
   free: fc.constantFrom(0n, 0n, 500n, 100_000n),
   ending: fc.constantFrom(0n, 0n, 30_000n),
+  /** Whether more is asked for at first than an allowance has. */
+  isGreedy: fc.boolean(),
   steps: fc.array(step, { minLength: 6, maxLength: 24 }),
 })
 
@@ -78,6 +80,8 @@ interface Side {
   book: CallBook
   running: { id: string; size: number }[]
   ended: string[]
+  /** All that stood in its folder. */
+  seen: string
   /** Ends it as the system does: what is at the database already comes to its end, and nothing else happens any more. */
   kill(): Promise<void>
 }
@@ -122,7 +126,7 @@ async function open(folder = mkdtempSync(join(tmpdir(), 'berth-calls-'))): Promi
   const book = createCallBook({ ...fixture, db, budgets, owner, callsFolder: folder, oftenCalls: 1 })
   book.allowances.hear(true)
   return {
-    ...{ owner, folder, book, running: [], ended: [] },
+    ...{ owner, folder, book, running: [], ended: [], seen: '' },
     async kill() {
       isKilled = true
       await Promise.allSettled([...underWay])
@@ -152,6 +156,7 @@ async function live({
   micro,
   free,
   ending,
+  isGreedy,
   steps,
 }: typeof life extends fc.Arbitrary<infer Life> ? Life : never) {
   const { db, billing, clock } = fixture
@@ -159,15 +164,21 @@ async function live({
   const caller = { userId, keyId: null }
   const sides = await Promise.all(Array.from({ length: GATEWAYS }, () => open()))
   const began = new Set<string>()
+  const held: string[] = []
   /** What was used of calls that are over, whose end is known to somebody. */
   const used = new Map<string, number>()
   /** Calls of gateways that were killed: they may be in the log, and cost nothing. */
   const lost = new Set<string>()
   // Each asks for an allowance to begin with.
   const first = sides.map((_, nth) => ({ do: 'begin' as const, at: nth, calls: 1, size: 1 }))
-  for (const one of [...first, ...steps]) {
+  const written = sides.map((_, nth) => ({ do: 'write' as const, at: nth }))
+  const much = [
+    { do: 'begin', at: 0, calls: 8, size: 500 },
+    { do: 'end', at: 0, calls: 9, output: OUTPUT_MAX },
+  ] as const
+  for (const one of [...first, ...written, ...(isGreedy ? much : []), ...steps]) {
     if (one.do === 'pass') clock.advance(one.seconds)
-    else if (one.do === 'hold') await holdSome(userId, one.share)
+    else if (one.do === 'hold') held.push(await holdSome(userId, one.share))
     else {
       const side = sides[one.at]
       if (!side) throw new Error('there is no such gateway')
@@ -190,6 +201,7 @@ async function live({
           side.ended.push(id)
           expect(costs[nth]).toBe(costOf(one.output * size))
         }
+        side.seen += textIn(side.folder)
       } else if (one.do === 'write') await side.book.allowances.settle()
       else if (one.do === 'forget') side.book.allowances.forget(userId)
       else {
@@ -203,7 +215,10 @@ async function live({
           }
         }
         sides[one.at] = await open(one.isFolderLost ? undefined : side.folder)
-        if (!one.isFolderLost) await sides[one.at]?.book.allowances.recover()
+        if (one.isFolderLost) continue
+        // What was written down already may stand there still.
+        writeFileSync(join(side.folder, 'before-0.jsonl'), side.seen)
+        await sides[one.at]?.book.allowances.recover()
       }
     }
     await requireCovered(userId)
@@ -217,6 +232,14 @@ async function live({
   }
   await sides[0]?.book.endLost(new AbortController().signal)
 
+  // Whoever finds all of it again writes nothing of it down again.
+  for (const { folder, seen } of sides) {
+    writeFileSync(join(folder, 'after-0.jsonl'), seen)
+    const next = await open(folder)
+    await next.book.allowances.recover()
+    await next.book.allowances.stop()
+  }
+  for (const instanceId of held) await fixture.releaseHold({ userId, instanceId })
   const rows = await db.select().from(modelCall).where(eq(modelCall.userId, userId))
   const charged = await db.select().from(usageInterval).where(eq(usageInterval.userId, userId))
   const byCall = Map.groupBy(charged, ({ subjectId }) => subjectId)
@@ -282,12 +305,18 @@ async function customerWith(has: { micro: bigint; free: bigint; ending: bigint }
   return userId
 }
 
-/** Sets a part of what is there aside for something else; nothing where there is nothing. */
-async function holdSome(userId: string, share: number): Promise<void> {
+/** Sets a part of what is there aside for a machine, or all of it. @returns The machine. */
+async function holdSome(userId: string, share: number): Promise<string> {
   const { availableMicro } = await fixture.billing.totals(fixture.db, userId)
   const instanceId = systemIds.uuid()
   await fixture.hold({ userId, instanceId, amountMicro: availableMicro / BigInt(share) })
-  await fixture.releaseHold({ userId, instanceId })
+  return instanceId
+}
+
+function textIn(folder: string): string {
+  return readdirSync(folder)
+    .map(name => readFileSync(join(folder, name), 'utf8'))
+    .join('')
 }
 
 /** Calls that are over and in no row as ended. */

@@ -18,7 +18,7 @@ import { type Peer, startLitellm, startPortkey } from './lib/model-peers.ts'
 
 /** A customer has 200 calls under way, and a key 3,000 in a minute. */
 const CUSTOMERS = 12
-const KEYS_EACH = 20
+const KEYS_EACH = 2
 const ROUNDS = 5
 const CALLS_IN_TURN = 200
 const CALLS_AT_ONCE = 64

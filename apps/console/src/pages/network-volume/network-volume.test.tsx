@@ -98,7 +98,12 @@ describe('the page of network volumes', () => {
     expect(screen.getByText(/Several instances may run with it at once/)).toBeTruthy()
     await userEvent.click(screen.getByRole('button', { name: 'Create' }))
     await waitFor(() => expect(of(createVolume)).toHaveLength(1))
-    expect(of(createVolume)[0]?.body).toEqual({ kind: 'files', name: 'datasets', region_code: 'us-west', size_gb: 100 })
+    expect(of(createVolume)[0]?.body).toEqual({
+      kind: 'files',
+      name: 'datasets',
+      region_code: 'us-west',
+      size_gb: 100,
+    })
   })
 
   test('[R5.7] [R2.25] deletes one by its exact name alone', async () => {

@@ -321,4 +321,3 @@ export function createAllowances(deps: Deps) {
     },
   }
 }
-export type Allowances = ReturnType<typeof createAllowances>

@@ -1,6 +1,8 @@
 import { dirname, relative, resolve, sep } from 'node:path'
 import { defineConfig } from 'rolldown'
 
+/** @import { OutputOptions, Plugin, RolldownOptions } from 'rolldown' */
+
 const HERE = import.meta.dirname
 
 /** They bring a program for this machine, or read files beside their own modules. */
@@ -23,7 +25,7 @@ const PACKAGES = 'packages'
  * A program with the gateway in it, in a few files: what Node spends on a thousand is half of a start (docs/decisions/0078).
  * @param {Record<string, string>} input Its entries by the names of their files, from this folder.
  * @param {string} dir Where it is put, from this folder.
- * @returns {import('rolldown').RolldownOptions & { output: import('rolldown').OutputOptions }}
+ * @returns {RolldownOptions & { output: OutputOptions }}
  */
 export function buildOf(input, dir) {
   return {
@@ -47,7 +49,7 @@ export default defineConfig(buildOf({ main: 'src/main.ts' }, 'dist'))
 
 /**
  * What runs in machines is made of its sources here, instead of at each start.
- * @returns {import('rolldown').Plugin}
+ * @returns {Plugin}
  */
 function makeMachineScripts() {
   return {
@@ -64,7 +66,7 @@ function makeMachineScripts() {
 /**
  * Our modules find files by the folder that they lie in: for them it stays where it was.
  * @param {string} dir Where they lie then.
- * @returns {import('rolldown').Plugin}
+ * @returns {Plugin}
  */
 function keepFolders(dir) {
   const folderOfModule = 'import.meta.dirname'
@@ -80,7 +82,7 @@ function keepFolders(dir) {
 
 /**
  * Nobody reads a stack down to the lines of a package, and this map is three quarters of the build.
- * @returns {import('rolldown').Plugin}
+ * @returns {Plugin}
  */
 function dropMapOfPackages() {
   return {

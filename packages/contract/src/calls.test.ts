@@ -667,5 +667,5 @@ function rulesAt(schema: z.ZodType | null, key: string, value: unknown): string[
   if (!result || result.success) return []
   return result.error.issues
     .filter(issue => issue.path[0] === key)
-    .map(({ message }) => ruleOfMessage(message)?.rule ?? message)
+    .map(({ message }) => ruleOfMessage(message).rule)
 }

@@ -364,16 +364,15 @@ export function amountValues(least: number, most: number): AmountValues {
 }
 
 /**
- * Reads which rule a message of a schema names.
- * @returns Null where it is a message of the library's own.
+ * Reads which rule a message of a schema names. Of a message of the library's own the rule is none of `FIELD_RULES`, which
+ * is for the caller to see: whoever only shows texts has no need of that list.
  */
-export function ruleOfMessage(message: string): RuleSaid | null {
+export function ruleOfMessage(message: string): RuleSaid {
   const [, least, most] = AMOUNT_MESSAGE.exec(message) ?? []
   if (least !== undefined) {
     return { rule: 'invalid_amount', values: amountValues(Number(least), Number(most)) }
   }
-  const rule = FIELD_RULES.find(known => known === message)
-  return rule ? { rule, values: {} } : null
+  return { rule: message as FieldRule, values: {} }
 }
 
 /** Such as `10,000.00`: whoever is told knows the currency from the field, and all four languages write it so. */

@@ -304,7 +304,5 @@ describe('identifiers and micro-units on the wire', () => {
 /** The rules that a value breaks, in the order in which they are found. */
 function rulesOf(schema: z.ZodType, value: unknown): string[] {
   const result = schema.safeParse(value)
-  return result.success
-    ? []
-    : result.error.issues.map(({ message }) => ruleOfMessage(message)?.rule ?? message)
+  return result.success ? [] : result.error.issues.map(({ message }) => ruleOfMessage(message).rule)
 }

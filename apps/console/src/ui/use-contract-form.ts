@@ -104,7 +104,7 @@ interface Fault {
 function brokenRules(error: z.ZodError, textOf: (said: RuleSaid) => string): Fault[] {
   return error.issues.map(({ path, message }) => ({
     path: path.join('.'),
-    text: textOf(ruleOfMessage(message) ?? { rule: 'wrong_type', values: {} }),
+    text: textOf(ruleOfMessage(message)),
   }))
 }
 

@@ -1,4 +1,4 @@
-import { type ErrorCode, type RuleSaid, ruleOfMessage } from '@berth/contract/errors'
+import { type ErrorCode, FIELD_RULES, type RuleSaid, ruleOfMessage } from '@berth/contract/errors'
 import type * as z from 'zod'
 import { ApiError, type ErrorValues } from './api-error.ts'
 
@@ -21,6 +21,8 @@ const PATH_CHARS_MAX = 200
 export function fieldPath(path: string, key: string): string {
   return (path === '' ? key : `${path}.${key}`).slice(0, PATH_CHARS_MAX)
 }
+
+const RULES: ReadonlySet<string> = new Set(FIELD_RULES)
 
 /**
  * The fields that a schema found fault with.
@@ -62,7 +64,8 @@ export function fieldsError(broken: BrokenField[]): ApiError {
 type Issue = z.core.$ZodIssue
 
 function ruleOf(issue: Issue, input: unknown): Omit<BrokenField, 'path'> {
-  const said = ruleOfMessage(issue.message)
+  const given = ruleOfMessage(issue.message)
+  const said = RULES.has(given.rule) ? given : null
   const isOwn = issue.code !== 'invalid_type' || (said !== null && said.rule !== 'required')
   if (said === null || !isOwn) return { rule: plainRule(issue, input) }
   return Object.keys(said.values).length === 0 ? { rule: said.rule } : said

@@ -149,13 +149,16 @@ test.each(names)(
 test.each(names)('[R3.7] %s: what nobody answers for a day is given up, and asks no more', async name => {
   const { billing, add, answer } = on(name)
   const { next_url } = await add()
+  const visit = (await rows())[0]?.platformPageId ?? ''
+  const driver = name === 'stripe' ? stripeDriver : fixture.driver
+  expect(await driver.readVisit(visit)).toMatchObject({ status: 'open' })
   fixture.clock.advance(25 * 3_600)
   await billing.methods.recover()
   fixture.clock.advance(1)
   await billing.methods.recover()
   expect(await rows()).toEqual([])
   await answer(next_url, true).catch(() => {})
-  await billing.methods.recover()
+  expect(await driver.readVisit(visit)).toMatchObject({ status: 'ended', method: null })
   expect(await billing.methods.listFresh(userId)).toEqual([])
 })
 

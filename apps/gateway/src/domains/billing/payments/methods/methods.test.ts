@@ -115,6 +115,22 @@ test('[R2.22] a saved card pays, once for each key; an expired one and a strange
   ).rejects.toMatchObject({ code: 'card_expired' })
 })
 
+test('[R2.22] a saved card is charged by the platform that keeps it, and by no other', async () => {
+  const other = { ...fixture.driver, name: 'other' }
+  const billing = fixture.replica({ payments: [fixture.driver, other] })
+  const { method } = await billing.methods.add(userId, { platformName: 'testcard', source: VISA })
+  const request = {
+    ...topupRequest(userId, { platformName: 'other' }),
+    source: undefined,
+    methodId: method.id,
+  }
+  await expect(billing.topUp(request)).rejects.toMatchObject({
+    code: 'validation_failed',
+    fields: [{ path: 'platform_name', rule: 'not_allowed' }],
+  })
+  expect(await billing.balanceCents(userId)).toBe(0)
+})
+
 test('[R2.22] [R3.7] a card is charged to the last second of its month, and not from the first of the next', async () => {
   const { method } = await add()
   const now = fixture.clock.now()

@@ -56,7 +56,7 @@ export function describeClusterWalk(cluster: () => TestCluster): void {
   }, 120_000)
   afterAll(async () => {
     await gateway?.stop()
-    await cluster().removeCloud(cloudId)
+    if (gateway) await cluster().removeCloud(cloudId)
   })
 
   async function customer() {

@@ -39,11 +39,11 @@ describe.skipIf(!clusterProbe.ok)('machines on Kubernetes', () => {
   beforeAll(async () => {
     cluster = await openTestCluster()
     Object.assign(image.parts, cluster.image.parts)
-  }, 120_000)
+  }, 240_000)
   afterAll(async () => {
     await cluster?.removeCloud(cloudId)
     await cluster?.close()
-  })
+  }, 120_000)
 
   describeFaults(() => cluster, open)
   describeClusterWalk(() => cluster)
@@ -79,6 +79,7 @@ function describeFaults(
     }[]
 
   afterAll(async () => {
+    if (made.length === 0) return
     const engine = await open()
     for (const id of made) await engine.machines.remove(id, never)
     await engine.shutdown()

@@ -349,14 +349,8 @@ const AMOUNT_MESSAGE = /^invalid_amount (\d+) (\d+)$/
  */
 export const amountMessage = (least: number, most: number): string => `invalid_amount ${least} ${most}`
 
-/**
- * Fills the text of `invalid_amount`, the one rule whose text has something to fill. A type, since what fills texts is
- * assigned to maps of any names, and interfaces are not.
- */
-export type AmountValues = {
-  least: string
-  most: string
-}
+/** Fills the text of `invalid_amount`, the one rule whose text has something to fill. */
+export type AmountValues = Record<'least' | 'most', string>
 
 /** What an amount's limits are called in the text of `invalid_amount`. @param least In cents. @param most In cents. */
 export function amountValues(least: number, most: number): AmountValues {

@@ -32,11 +32,16 @@ export function Page() {
   const columns = useLogColumns(data?.currency ?? 'USD', { callId, openedId, toggle })
   const { busy, save } = useCsv()
   const totals = data?.totals
-  const usedWords = ({ input_tokens, output_tokens, images, video_seconds }: CallTotals): string[] => [
-    t('totals_tokens', { input: format.number(input_tokens), output: format.number(output_tokens) }),
-    ...(images > 0 ? [t('pictures', { count: images })] : []),
-    ...(video_seconds > 0 ? [t('seconds_of_video', { count: video_seconds })] : []),
-  ]
+  /** Tokens go unsaid where there were none and something else was made. */
+  const usedWords = ({ input_tokens, output_tokens, images, video_seconds }: CallTotals): string[] => {
+    const made = [
+      ...(images > 0 ? [t('pictures', { count: images })] : []),
+      ...(video_seconds > 0 ? [t('seconds_of_video', { count: video_seconds })] : []),
+    ]
+    if (made.length > 0 && input_tokens + output_tokens === 0) return made
+    const tokens = { input: format.number(input_tokens), output: format.number(output_tokens) }
+    return [t('totals_tokens', tokens), ...made]
+  }
   return (
     <>
       <ModelsBar />
@@ -46,6 +51,7 @@ export function Page() {
           totals &&
           totals.calls > 0 &&
           t('totals', {
+            count: totals.calls,
             calls: format.number(totals.calls),
             failed: format.number(totals.failed),
             used: usedWords(totals).join(t('totals_between')),

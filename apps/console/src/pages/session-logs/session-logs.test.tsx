@@ -77,6 +77,14 @@ test('[R1.5] a call that made pictures or a video says how many, and the totals 
   expect(screen.getByText(/20,400 out, 2 pictures, 1 second of video, \$0\.177937$/)).toBeTruthy()
 })
 
+test('of pictures alone the totals say no tokens', async () => {
+  const totals = { ...TOTALS, calls: 1, failed: 0, input_tokens: 0, output_tokens: 0, images: 1 }
+  const row = call({ input_tokens: 0, cached_tokens: 0, output_tokens: 0, images: 1 })
+  const list = { items: [row], next_cursor: null, totals, currency: 'USD' }
+  await open({ [listSessionLog.operation]: () => list }, '', '1 picture')
+  expect(screen.getByText('1 call, 0 failed, 1 picture, $0.177937')).toBeTruthy()
+})
+
 test('in a narrow table no two columns of the log stand in the same place', async () => {
   await open()
   const row = screen.getByText('laptop').closest('tr') as HTMLTableRowElement

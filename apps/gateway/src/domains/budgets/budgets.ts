@@ -5,7 +5,7 @@ import {
   type EditBudgetBody,
 } from '@berth/contract/budgets'
 import { BUDGETS_PER_USER_MAX, type Currency } from '@berth/contract/limits'
-import { and, asc, count, eq, isNull, ne } from 'drizzle-orm'
+import { and, asc, count, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import { wireOf } from '../../platform/http/wire.ts'
@@ -217,6 +217,14 @@ export function createBudgets(deps: BudgetsDeps) {
   }
 }
 export type Budgets = ReturnType<typeof createBudgets>
+
+/**
+ * Whether a budget of an API key is set to stop it, used up or not.
+ * @param keyId As a query of the caller's names the key's id, with its table.
+ */
+export function stopsKey(keyId: SQL): SQL<boolean> {
+  return sql<boolean>`exists (select 1 from ${budget} b where b.key_id = ${keyId} and b.stops)`
+}
 
 function isOwn(userId: string, id: string) {
   return and(eq(budget.userId, userId), eq(budget.id, id))

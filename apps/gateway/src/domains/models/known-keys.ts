@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { sha256Hex } from '../../platform/hash.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
-import { budget } from '../budgets/tables.ts'
+import { stopsKey } from '../budgets/budgets.ts'
 import { isOpen, suspensionOf } from '../customers/customers.ts'
 import { isKeyText } from './key-text.ts'
 import { apiKey } from './tables.ts'
@@ -73,7 +73,7 @@ export function createKnownKeys({
 
   async function read(hash: string, now: Date): Promise<KeyHolder | null> {
     const before = changes
-    const isBudgeted = sql<boolean>`exists (select 1 from ${budget} b where b.key_id = api_key.id and b.stops)`
+    const isBudgeted = stopsKey(sql`api_key.id`)
     const [found] = await db
       .select({ row: apiKey, isOpen: isOpen(apiKey.userId), isBudgeted })
       .from(apiKey)

@@ -85,7 +85,7 @@ test('[B5] an amount that is none is said at its field, and nothing is sent', as
   const { sent, type, save } = await open({})
   await type(/^Spend limit/, 'ten')
   await save()
-  expect(await screen.findByText('Enter an amount from 0.01 to 1,000,000.00')).toBeTruthy()
+  expect(await screen.findByText('Invalid amount: enter from 0.01 to 1,000,000.00')).toBeTruthy()
   expect(screen.getByLabelText<HTMLInputElement>(/^Spend limit/).value).toBe('ten')
   expect(sent).not.toHaveBeenCalled()
 })

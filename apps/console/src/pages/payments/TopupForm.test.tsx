@@ -42,7 +42,7 @@ test('[R5.8] the limits of an amount are said, and one beyond them is not offere
   }
   fireEvent.change(amount, { target: { value: '0.99' } })
   fireEvent.click(screen.getByRole('button', { name: 'Pay now' }))
-  expect(await screen.findByText('Enter an amount from 1.00 to 10,000.00')).toBeTruthy()
+  expect(await screen.findByText('Invalid amount: enter from 1.00 to 10,000.00')).toBeTruthy()
   expect((amount as HTMLInputElement).value).toBe('0.99')
 })
 
@@ -89,7 +89,7 @@ test('[R2.22] [R3.7] where the card is entered at the platform’s page, the for
   expect(screen.getByText(/^You enter your card on the page of Stripe and come back here/)).toBeTruthy()
   fireEvent.change(screen.getByRole('textbox', { name: /^Amount in USD/ }), { target: { value: '0.5' } })
   fireEvent.click(screen.getByRole('button', { name: 'Continue to Stripe' }))
-  expect(await screen.findByText('Enter an amount from 1.00 to 10,000.00')).toBeTruthy()
+  expect(await screen.findByText('Invalid amount: enter from 1.00 to 10,000.00')).toBeTruthy()
   expect(left).toEqual([])
   fireEvent.change(screen.getByRole('textbox', { name: /^Amount in USD/ }), { target: { value: '25' } })
   fireEvent.click(screen.getByRole('checkbox', { name: /^Save this card/ }))

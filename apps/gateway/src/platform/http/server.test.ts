@@ -239,7 +239,7 @@ describe('fields', () => {
         body: {
           code: 'invalid_amount',
           msg: 'Invalid amount',
-          fields: [{ path: 'amount', msg: 'Enter an amount from 1.00 to 10,000.00' }],
+          fields: [{ path: 'amount', msg: 'Invalid amount: enter from 1.00 to 10,000.00' }],
         },
       })
     },

@@ -612,6 +612,7 @@ test('the machine is what was asked for, as far as the computer has it, and says
   })
   expect(fixture.compute.held.get(id)?.spec).toEqual({
     id,
+    tenant: userId,
     hostname: 'my-model-1',
     image: { id: 'berth-base', parts: { docker: 'debian:12', sandbox: 'host' } },
     cpu_count: 4,

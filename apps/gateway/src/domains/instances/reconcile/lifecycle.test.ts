@@ -614,7 +614,7 @@ test('the machine is what was asked for, as far as the computer has it, and says
     id,
     tenant: userId,
     hostname: 'my-model-1',
-    image: { id: 'berth-base', parts: { docker: 'debian:12', sandbox: 'host' } },
+    image: { id: 'berth-base', parts: { docker: 'debian:12', kubernetes: 'debian:12', sandbox: 'host' } },
     cpu_count: 4,
     memory_mb: 8_192,
     disk_gb: 30,

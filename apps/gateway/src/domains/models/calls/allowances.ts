@@ -18,6 +18,7 @@ import {
   retire,
   runningLong,
 } from './often-callers.ts'
+import { recoverCalls } from './recover-calls.ts'
 import { metersOf } from './used.ts'
 
 /** Calls of a customer in that time for which money is set aside ahead; what comes more seldom is written down call by call. */
@@ -140,21 +141,27 @@ export function createAllowances(deps: Deps) {
     }
   }
 
+  function writeOnly(userId: string, ended: readonly EndedCall[]): Promise<unknown> {
+    return inTurn(userId, tx =>
+      writeAllowed(tx, deps, userId, { ended, running: [], retired: [], wanted: null }),
+    )
+  }
+
   /** Writes calls down one by one, since together they cannot be: one that cannot takes no other along. */
   async function writeEach(one: Often): Promise<void> {
     for (const call of one.ended.splice(0)) {
-      const work = { ended: [call], running: [], retired: [], wanted: null }
       try {
-        await inTurn(one.userId, tx => writeAllowed(tx, deps, one.userId, work))
+        await writeOnly(one.userId, [call])
         written(one, [call])
       } catch (error) {
         if (isDatabaseUnavailable(error)) {
           one.ended.push(call)
           continue
         }
-        // It stays in the journal, and is tried again when a gateway starts on this folder.
-        log.error({ err: error, call: call.id }, 'the end of a call of a model was not written down')
-        noteEnded(one, [call])
+        log.error({ err: error, call: call.id }, 'the end of a call of a model cannot be written down')
+        // What cannot be put aside either stays in the journal, and is tried again when a gateway starts on this folder.
+        if (journal.reject([call])) written(one, [call])
+        else noteEnded(one, [call])
       }
     }
   }
@@ -283,20 +290,14 @@ export function createAllowances(deps: Deps) {
     /** Whether this gateway still has use for an allowance. */
     has: (id: string): boolean => [...often.values()].some(one => allOf(one).some(each => each.id === id)),
 
-    /** Writes down what others have left in the data folder that were killed. */
-    async recover(): Promise<void> {
-      for (const left of journal.left()) {
-        for (const [userId, ended] of Map.groupBy(left.calls, call => call.userId)) {
-          for (let at = 0; at < ended.length; at += TOGETHER_MAX) {
-            const work = {
-              ...{ ended: ended.slice(at, at + TOGETHER_MAX), running: [], retired: [], wanted: null },
-            }
-            await inTurn(userId, tx => writeAllowed(tx, deps, userId, work))
-          }
-        }
-        journal.removeLeft(left)
-      }
-    },
+    /** Writes down what others have left in the data folder that were killed. @throws As {@link recoverCalls}. */
+    recover: (): Promise<void> =>
+      recoverCalls({
+        journal,
+        log,
+        write: (userId, ended) => writeOnly(userId, ended),
+        togetherMax: TOGETHER_MAX,
+      }),
 
     settle,
 

@@ -1,4 +1,14 @@
-import { closeSync, ftruncateSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import {
+  appendFileSync,
+  closeSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { makePrivateFolder } from '../../../platform/data-dir.ts'
@@ -7,6 +17,10 @@ import type { EndedCall } from './allowance-book.ts'
 /** A file that is longer and has calls in it that are not written down yet is followed by another one. */
 const FILE_BYTES_MAX = 4_194_304
 const SUFFIX = '.jsonl'
+/** What cannot be written down; it is tried again by whoever takes the ending off its name. */
+const REJECTED_SUFFIX = `${SUFFIX}.rejected`
+/** All that was put aside in a folder: what is more stays where it is. */
+const REJECTED_BYTES_MAX = 67_108_864
 
 /** One file of the journal: how many of its calls are not written down yet. */
 interface Segment {
@@ -20,6 +34,8 @@ interface Segment {
 export interface LeftCalls {
   file: string
   calls: EndedCall[]
+  /** Lines that are no calls, though they were written whole. */
+  odd: string[]
 }
 
 /**
@@ -52,14 +68,39 @@ export function createCallJournal({
     rmSync(file, { force: true })
   }
 
+  /** Writes a line, or nothing of it: the next one would be glued on to a part. @throws What the system says. */
+  function append(segment: Segment, line: Buffer): void {
+    try {
+      const written = writeSync(segment.fd, line)
+      if (written < line.length) throw new Error(`only ${written} of ${line.length} bytes were written`)
+    } catch (error) {
+      ftruncateSync(segment.fd, segment.bytes)
+      throw error
+    }
+    segment.bytes += line.length
+  }
+
+  function* left(): Generator<LeftCalls> {
+    if (folder === null) return
+    makePrivateFolder(folder)
+    const names = readdirSync(folder).filter(name => name.endsWith(SUFFIX) && !name.startsWith(gatewayId))
+    for (const name of names) {
+      const file = join(folder, name)
+      try {
+        yield { file, ...readCalls(readFileSync(file, 'utf8')) }
+      } catch (error) {
+        log.error({ err: error, file }, 'a file of calls of models could not be read')
+      }
+    }
+  }
+
   return {
     /** Notes a call that is over. Where that fails it is in memory alone. */
     add(call: EndedCall): void {
       if (folder === null) return
       try {
         if (current === null || current.bytes > FILE_BYTES_MAX) current = openNext(folder)
-        const line = Buffer.from(`${JSON.stringify(call, toText)}\n`)
-        current.bytes += writeSync(current.fd, line)
+        append(current, lineOf(call))
         current.open += 1
         segmentOf.set(call.id, current)
       } catch (error) {
@@ -88,16 +129,27 @@ export function createCallJournal({
       }
     },
 
-    /** What other gateways have left in this folder. @throws What the system says. */
-    left(): LeftCalls[] {
-      if (folder === null) return []
-      makePrivateFolder(folder)
-      return readdirSync(folder)
-        .filter(name => name.endsWith(SUFFIX) && !name.startsWith(gatewayId))
-        .map(name => {
-          const file = join(folder, name)
-          return { file, calls: readCalls(readFileSync(file, 'utf8')) }
-        })
+    /** What other gateways have left in this folder, file by file; what cannot be read is left out. @throws What the system says of the folder. */
+    left,
+
+    /**
+     * Puts aside calls, or lines, that cannot be written down.
+     * @returns Whether they are in the file for such; where they are not, they are to stay where they are.
+     */
+    reject(calls: readonly (EndedCall | string)[]): boolean {
+      if (folder === null) return false
+      try {
+        const text = Buffer.concat(calls.map(lineOf))
+        const bytes = readdirSync(folder)
+          .filter(name => name.endsWith(REJECTED_SUFFIX))
+          .reduce((sum, name) => sum + statSync(join(folder, name)).size, text.length)
+        if (bytes > REJECTED_BYTES_MAX) return false
+        appendFileSync(join(folder, `${gatewayId}${REJECTED_SUFFIX}`), text, { mode: 0o600 })
+        return true
+      } catch (error) {
+        log.error({ err: error }, 'calls of models could not be put aside')
+        return false
+      }
     },
 
     /** Removes what was left, once it is written down. */
@@ -119,19 +171,26 @@ function toText(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? `${value}` : value
 }
 
+function lineOf(call: EndedCall | string): Buffer {
+  return Buffer.from(`${typeof call === 'string' ? call : JSON.stringify(call, toText)}\n`)
+}
+
 /** The calls of a file, each once; a line that was cut by the end of the process is none. */
-function readCalls(text: string): EndedCall[] {
+function readCalls(text: string): Pick<LeftCalls, 'calls' | 'odd'> {
   const calls = new Map<string, EndedCall>()
+  const odd: string[] = []
   for (const line of text.split('\n').slice(0, -1)) {
     const call = readCall(line)
     if (call) calls.set(call.id, call)
+    else if (line !== '') odd.push(line)
   }
-  return [...calls.values()]
+  return { calls: [...calls.values()], odd }
 }
 
 function readCall(line: string): EndedCall | null {
   try {
     const call = JSON.parse(line)
+    if (typeof call.id !== 'string' || typeof call.userId !== 'string') return null
     return {
       ...call,
       startedAt: new Date(call.startedAt),

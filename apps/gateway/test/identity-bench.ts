@@ -37,7 +37,14 @@ const SECRETS = {
 }
 const RATE_LIMITS_OFF = {
   general_per_minute: 0,
-  strict_per_minute: { login: 100_000, signup: 100_000, mail: 100_000, captcha: 100_000, coupon: 100_000 },
+  strict_per_minute: {
+    login: 100_000,
+    signup: 100_000,
+    mail: 100_000,
+    captcha: 100_000,
+    coupon: 100_000,
+    card: 100_000,
+  },
 }
 const FORM = 'application/x-www-form-urlencoded'
 const START = new Date('2026-03-01T12:00:00Z')

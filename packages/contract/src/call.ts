@@ -16,7 +16,7 @@ export type TimeoutClass = 'fast' | 'normal' | 'long' | 'email' | 'download' | '
  * (`login`), make accounts (`signup`), send mails (`mail`), draw pictures (`captcha`) or guess codes that are money
  * (`coupon`).
  */
-export type RateClass = 'general' | 'login' | 'signup' | 'mail' | 'captcha' | 'coupon'
+export type RateClass = 'general' | 'login' | 'signup' | 'mail' | 'captcha' | 'coupon' | 'card'
 
 /** Said where a changing call has nothing to say, so that nobody takes it for forgotten: one sentence. */
 export interface Because {

@@ -123,6 +123,7 @@ export const ERRORS = {
   payment_method_in_use: rule(409, 'change'),
   payment_method_required: rule(409, 'change'),
   payment_method_limit: rule(409, 'change'),
+  cards_refused_limit: rule(409, 'retry'),
   topup_settings_failed: rule(400, 'change'),
 
   // Compute.

@@ -203,6 +203,8 @@ export const RESUME_LISTED_MAX = 100
 
 /** Methods that one customer may keep to pay with: more than a person has cards. */
 export const PAYMENT_METHODS_PER_USER_MAX = 10
+/** Cards that may be refused to one account within a day: whoever tries stolen ones has thousands. */
+export const REFUSED_CARDS_PER_DAY_MAX = 10
 /** Auto top-up, in cents: the highest threshold is what one charge brings at most, the highest cap ten of those. */
 export const AUTO_TOPUP_THRESHOLD_CENTS_MAX = 1_000_000
 export const AUTO_TOPUP_CAP_CENTS_MAX = 10_000_000

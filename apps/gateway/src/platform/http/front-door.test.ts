@@ -211,7 +211,7 @@ describe('rate limits', () => {
     const limited = await startTestServer(database.db, routes(), {
       rateLimits: {
         ...RATE_LIMITS,
-        strict_per_minute: { login: 2, signup: 2, mail: 2, captcha: 2, coupon: 2 },
+        strict_per_minute: { login: 2, signup: 2, mail: 2, captcha: 2, coupon: 2, card: 2 },
       },
     })
     const login = (path: string) =>

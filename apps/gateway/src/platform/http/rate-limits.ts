@@ -19,7 +19,7 @@ type StrictClass = Exclude<RateClass, 'general'>
  */
 export const RATE_LIMITS: RateLimits = {
   general_per_minute: 6_000,
-  strict_per_minute: { login: 60, signup: 60, mail: 60, captcha: 120, coupon: 20 },
+  strict_per_minute: { login: 60, signup: 60, mail: 60, captcha: 120, coupon: 20, card: 20 },
 }
 
 const WINDOW_MS = 60_000
@@ -54,6 +54,7 @@ export async function createRateLimits(
     mail: limit('mail', strict_per_minute.mail),
     captcha: limit('captcha', strict_per_minute.captcha),
     coupon: limit('coupon', strict_per_minute.coupon),
+    card: limit('card', strict_per_minute.card),
   }
   return rateClass => hooks[rateClass]
 }

@@ -28,6 +28,7 @@ import {
 } from './intents.ts'
 import { carryOnMethod } from './methods/keeping.ts'
 import { requirePlace } from './methods/methods.ts'
+import { requireFewRefused } from './methods/refused-cards.ts'
 import { findSaved, isExpired, isKeptOf, methodRowId } from './methods/stored.ts'
 import { paymentMethod } from './methods/tables.ts'
 import { paymentIntent } from './tables.ts'
@@ -73,7 +74,7 @@ const ID_PATTERN = /^t_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
  * a crash at any point leaves a row which `recoverTopups` (or the same call again) finishes with the same one charge
  * (B3).
  * @returns What became of it: `settled`, `pending` while the platform works, `requires_action` with where to go.
- * @throws ApiError the platform's refusal; `topup_limit`; `payment_pending` when the platform did not answer: then it is not known
+ * @throws ApiError the platform's refusal; `topup_limit`; `cards_refused_limit`; `payment_pending` when the platform did not answer: then it is not known
  *   whether it charged, the row stays open, and the same key carries on with it.
  */
 export async function topUp(deps: PaymentsDeps, request: TopupRequest): Promise<TopupAnswer> {
@@ -246,6 +247,7 @@ async function findOrCreate(
     const earlier = await earlierResult(tx, call, now)
     if (earlier !== null) return await findSame(tx, earlier, content)
     await requireFewOpen(tx, userId)
+    if (methodId === null) await requireFewRefused(tx, { clock }, userId)
     // Removed meanwhile, it is not charged any more.
     if (methodId !== null && (await findSaved(tx, userId, methodId)) === null) throw new ApiError('not_found')
     if (savesMethod) await requirePlace(tx, userId)

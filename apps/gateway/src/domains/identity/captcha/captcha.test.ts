@@ -274,7 +274,7 @@ test('captcha calls have a limit of their own, and headers say what is left', as
     captcha: 'Default',
     rateLimits: {
       ...RATE_LIMITS,
-      strict_per_minute: { login: 9, signup: 9, mail: 9, captcha: 3, coupon: 9 },
+      strict_per_minute: { login: 9, signup: 9, mail: 9, captcha: 3, coupon: 9, card: 9 },
     },
   })
   try {

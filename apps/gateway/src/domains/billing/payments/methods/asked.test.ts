@@ -125,6 +125,9 @@ test.each([
     await answer(again.next_url, false)
     await billing.methods.recover()
     await billing.methods.remove(userId, again.method.id)
+    expect(await billing.methods.list(userId)).toEqual([])
+    fixture.clock.advance(24 * 3_600)
+    await billing.methods.recover()
     expect(await rows()).toEqual([])
   },
 )

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorCode } from '@berth/contract/errors'
-import { and, asc, desc, eq, inArray, isNotNull, isNull, lte, ne, or } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, isNotNull, isNull, lte, ne, notInArray, or } from 'drizzle-orm'
 import {
   type MethodVisit,
   type PaymentDriver,
@@ -17,13 +17,12 @@ import { lookPauseMs } from '../recovery.ts'
 import { paymentIntent } from '../tables.ts'
 import { askFor } from './asking.ts'
 import { drop, forget } from './forgetting.ts'
+import { REFUSED_CARDS_MS } from './refused-cards.ts'
 import { CHECKOUT_SOURCE, ensureDefault, type Method } from './stored.ts'
 import { paymentMethod } from './tables.ts'
 
 /** What is not kept by then is given up, so that nothing is saving for ever: a visit to a platform's page ends before. */
 const SAVING_MS_MAX = 24 * 3_600_000
-/** So long the list says of a card why it is not kept. */
-const REFUSED_MS_MAX = 24 * 3_600_000
 /** A customer who waits looks every few seconds; their list waits no longer than that for the platform. */
 const ASKED_MS_MIN = 3_000
 const FRESHEN_MS_MAX = 2_000
@@ -68,7 +67,7 @@ async function noteRefused(
   refusedFor: ErrorCode,
 ): Promise<void> {
   const refusedAt = clock.now()
-  const lookAt = new Date(refusedAt.getTime() + REFUSED_MS_MAX)
+  const lookAt = new Date(refusedAt.getTime() + REFUSED_CARDS_MS)
   await db
     .update(paymentMethod)
     .set({ state: 'refused', refusedAt, refusedFor, lookAt, source: null, ...NOWHERE })
@@ -117,7 +116,7 @@ export async function recoverMethods(deps: PaymentsDeps, signal?: AbortSignal): 
   for (; count < LOOKS_PER_ROUND_MAX && !signal?.aborted; count += 1) {
     const row = await takeDue(deps)
     if (!row) break
-    if (row.state === 'refused') {
+    if (row.state === 'refused' || row.state === 'counted') {
       await drop(deps, row)
       continue
     }
@@ -256,7 +255,9 @@ async function othersLike(
   return await tx
     .select()
     .from(paymentMethod)
-    .where(and(isOf, isSame, ne(paymentMethod.id, id), ne(paymentMethod.state, 'refused')))
+    .where(
+      and(isOf, isSame, ne(paymentMethod.id, id), notInArray(paymentMethod.state, ['refused', 'counted'])),
+    )
     .for('update')
 }
 

@@ -16,8 +16,8 @@ import type { AutoTopupRow } from '../auto-topup/stored.ts'
 import { readAuto } from '../auto-topup/stored.ts'
 import { offeredDriver, type PaymentsDeps } from '../intents.ts'
 import { whyNotCharged } from './chargeable.ts'
-import { drop } from './forgetting.ts'
 import { carryOnMethod } from './keeping.ts'
+import { countOnly, requireFewRefused } from './refused-cards.ts'
 import {
   CHECKOUT_SOURCE,
   ensureDefault,
@@ -57,7 +57,7 @@ export async function listMethods(
 /**
  * Keeps a card, or begins a visit to the platform's page where it is entered. The row is written before the platform is
  * asked, and is finished by recovery where this is cut off; a card that is kept already is answered.
- * @throws ApiError the platform's refusal, of which nothing stays; `payment_method_limit`; `payment_pending` when the
+ * @throws ApiError the platform's refusal, which is only counted; `cards_refused_limit`; `payment_method_limit`; `payment_pending` when the
  *   platform did not answer: recovery goes on with it.
  */
 export async function addMethod(
@@ -84,6 +84,7 @@ export async function addMethod(
     )
     const [kept] = await tx.select().from(paymentMethod).where(same)
     if (kept) return kept
+    await requireFewRefused(tx, deps, userId)
     await requirePlace(tx, userId)
     const now = deps.clock.now()
     const values = { id, userId, platformName, fingerprint, source: reference, ...card }
@@ -101,7 +102,7 @@ export async function addMethod(
   } catch (error) {
     if (error instanceof PaymentRefused) {
       // Whoever asked is told now.
-      await drop(deps, row)
+      await countOnly(deps.db, row)
       throw new ApiError(error.failure, { cause: error })
     }
     if (error instanceof PaymentUnavailable) throw new ApiError('payment_pending', { cause: error })
@@ -150,6 +151,10 @@ export async function removeMethod(deps: PaymentsDeps, userId: string, id: strin
     const found = await lockOwn(tx, userId, id)
     const saved = await tx.$count(paymentMethod, isSavedOf(userId))
     if (isNeededBy(await readAuto(tx, userId), found, saved)) throw new ApiError('payment_method_in_use')
+    if (found.state === 'refused') {
+      await countOnly(tx, found)
+      return null
+    }
     const [removed = found] = await tx
       .update(paymentMethod)
       .set({ state: 'removing', isDefault: false, lookAt: deps.clock.now() })
@@ -159,9 +164,9 @@ export async function removeMethod(deps: PaymentsDeps, userId: string, id: strin
     return removed
   })
   try {
-    await carryOnMethod(deps, row)
+    if (row) await carryOnMethod(deps, row)
   } catch (error) {
-    deps.log.warn({ err: error, methodId: row.id }, 'a platform has not forgotten a payment method yet')
+    deps.log.warn({ err: error, methodId: id }, 'a platform has not forgotten a payment method yet')
   }
   return { id }
 }
@@ -175,7 +180,7 @@ export async function forgetMethods(
   await tx
     .update(paymentMethod)
     .set({ state: 'removing', isDefault: false, lookAt: clock.now() })
-    .where(isListedOf(userId))
+    .where(eq(paymentMethod.userId, userId))
 }
 
 /** Whether the account could pay now, and by what. */
@@ -233,7 +238,7 @@ function wireMethod(
     id: methodWireId(row.id),
     source: row.platformMethodId ?? '',
     expired: isExpired(row, deps.clock.now()),
-    status: row.state === 'removing' ? 'saving' : row.state,
+    status: row.state === 'saved' || row.state === 'refused' ? row.state : 'saving',
     nextUrl: openNextUrl(deps, row),
     keptFor: isNeeded ? 'payment_method_in_use' : null,
   })

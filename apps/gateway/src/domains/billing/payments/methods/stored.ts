@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, ne } from 'drizzle-orm'
+import { and, desc, eq, inArray, notInArray } from 'drizzle-orm'
 import type { Queryable, Transaction } from '../../../../platform/database/database.ts'
 import type { Sealer } from '../../../../platform/sealer.ts'
 import { OPEN_STATES } from '../intent-states.ts'
@@ -50,9 +50,12 @@ export function isExpired(
   return Date.UTC(expiryYear, expiryMonth) <= now.getTime()
 }
 
-/** The condition that finds a customer's methods that are not on their way out: those that were refused are told for a day. */
+/**
+ * The condition that finds a customer's methods that are not on their way out: those that were refused are told for a day,
+ * where nobody was told at once.
+ */
 export function isListedOf(userId: string) {
-  return and(eq(paymentMethod.userId, userId), ne(paymentMethod.state, 'removing'))
+  return and(eq(paymentMethod.userId, userId), notInArray(paymentMethod.state, ['counted', 'removing']))
 }
 
 /** The condition that finds those that are kept, or may yet be. */

@@ -22,7 +22,8 @@ export const paymentMethod = pgTable(
     id: uuid('id').primaryKey(),
     userId: uuid('user_id').notNull(),
     platformName: text('platform_name').notNull(),
-    state: text('state', { enum: ['saving', 'saved', 'refused', 'removing'] }).notNull(),
+    /** Refused ones are `counted` where the list has nothing more to say of them. */
+    state: text('state', { enum: ['saving', 'saved', 'refused', 'counted', 'removing'] }).notNull(),
     /** The driver's reference to what is to be kept, never a card number; emptied once it is kept. */
     source: text('source'),
     /** The visit by which the platform keeps it: to its own page, or to the bank's that asks; null where there is none. */

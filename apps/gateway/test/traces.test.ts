@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { dirname, join } from 'node:path'
 import { getAccount, login, signup } from '@berth/contract/account'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
@@ -53,6 +54,7 @@ describe('traces', () => {
     const engine = createFakeEngine({ clock: systemClock })
     const parts = ['machines', 'images', 'volumes', 'network', 'console'] as const
     gateway = await startGateway({
+      trustedProxies: ['127.0.0.1'],
       compute: spannedPort('compute', engine, { facts: { 'berth.driver': 'fake' }, own: false, parts }),
     })
   })
@@ -68,7 +70,7 @@ describe('traces', () => {
     return named(name).find(isIt) as ReceivedSpan
   }
 
-  test('a call is a span by its operation’s name, goes on with the trace of who asks, and says what it failed with', async () => {
+  test('a call is a span by its operation’s name, goes on with the trace of a proxy that is believed, and says what it failed with', async () => {
     const answer = await fetch(`${gateway.origin}${GATEWAY_PREFIX}${getAccount.path}?secret=hunter2`, {
       headers: { traceparent: `00-${OF_CALLER.trace}-${OF_CALLER.span}-01` },
     })
@@ -87,6 +89,21 @@ describe('traces', () => {
     expect((await first('GET /*', ({ parentSpanId }) => parentSpanId === '')).facts).not.toHaveProperty(
       'url.path',
     )
+  })
+
+  test('a call of anybody else begins a trace of its own, so that no stranger chooses which are sent', async () => {
+    const traceparent = '00-00000000000000000000000000000001-b7ad6b7169203331-01'
+    const path = `${gateway.origin}/gateway/api/none-of-a-stranger`
+    await new Promise((resolve, reject) => {
+      request(path, { method: 'PUT', localAddress: '127.0.0.2', headers: { traceparent } }, answer =>
+        answer.resume().once('end', resolve),
+      )
+        .once('error', reject)
+        .end()
+    })
+    const span = await first('PUT nowhere')
+    expect(span.parentSpanId).toBe('')
+    expect(span.traceId).not.toMatch(/^0+1$/)
   })
 
   test('what a call led to is below it: the mail that it had sent, and what listeners did', async () => {

@@ -4,6 +4,7 @@ import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { beginSpan, type OpenSpan } from '../tracing/spans.ts'
 import { API_HEADERS } from './call-handler.ts'
+import { createProxies } from './proxies.ts'
 
 /** A header of W3C Trace Context is no longer than this; what is longer is none. */
 const TRACEPARENT_CHARS_MAX = 100
@@ -15,13 +16,18 @@ declare module 'fastify' {
   }
 }
 
-/** Has every request be a span: by its operation's name, or by the route where it is no call. */
-function traceRequests(app: FastifyInstance): void {
+/**
+ * Has every request be a span: by its operation's name, or by the route where it is no call. It goes on with the trace of a
+ * proxy that is believed, and of nobody else: which traces are sent goes by their ids, which strangers could choose.
+ */
+function traceRequests(app: FastifyInstance, trustedProxies: readonly string[]): void {
+  const proxies = createProxies(trustedProxies)
   app.decorateRequest('span', null)
   app.addHook('onRequest', (request, _reply, done) => {
     const { config, url } = request.routeOptions
     const { traceparent } = request.headers
-    const from = typeof traceparent === 'string' ? traceparent.slice(0, TRACEPARENT_CHARS_MAX) : ''
+    const isTold = typeof traceparent === 'string' && proxies.has(request.socket.remoteAddress ?? '')
+    const from = isTold ? traceparent.slice(0, TRACEPARENT_CHARS_MAX) : ''
     const facts = { 'http.request.method': request.method, 'http.route': url }
     request.span = beginSpan(config.call?.operation ?? `${request.method} ${url ?? 'nowhere'}`, facts, from)
     if (request.span) request.span.within(done)
@@ -45,9 +51,9 @@ function traceRequests(app: FastifyInstance): void {
  */
 export function noteRequests(
   app: FastifyInstance,
-  { metrics, log }: { metrics: Metrics; log: Logger },
+  { metrics, log, trustedProxies }: { metrics: Metrics; log: Logger; trustedProxies: readonly string[] },
 ): void {
-  traceRequests(app)
+  traceRequests(app, trustedProxies)
   app.addHook('onSend', (request, reply, payload, done) => {
     // A call of a model is known to its customer by an id of its own.
     if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id)

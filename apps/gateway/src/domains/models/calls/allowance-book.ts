@@ -5,7 +5,7 @@ import type { Ids } from '../../../platform/ids.ts'
 import type { Billing, Meter, Subject } from '../../billing/billing.ts'
 import type { Budgets } from '../../budgets/budgets.ts'
 import { spendOfKeys } from '../key-limits.ts'
-import { modelAllowance, modelCall } from '../tables.ts'
+import { MODEL_CALLER_CHANNEL, modelAllowance, modelCall } from '../tables.ts'
 import { openAccount } from './begin-calls.ts'
 import type { CallEnd } from './end-calls.ts'
 
@@ -206,7 +206,10 @@ async function noteUsed(tx: Transaction, charged: readonly EndedCall[]): Promise
     from used where h.subject_kind = 'model_call' and h.subject_id = used.id::text and h.released_at is null and h.free_micro > 0`)
 }
 
-/** Lets go an allowance whose gateway has ended. The caller holds the wallet's lock. */
+/**
+ * Lets go an allowance whose gateway has ended, and tells it so: it may have slept, and go on. The caller holds the wallet's
+ * lock.
+ */
 export async function dropAllowance(
   tx: Transaction,
   { billing }: { billing: Pick<Billing, 'releaseHold'> },
@@ -214,4 +217,5 @@ export async function dropAllowance(
 ): Promise<void> {
   await billing.releaseHold(tx, { userId, subject: subjectOf(id) })
   await tx.delete(modelAllowance).where(and(eq(modelAllowance.id, id), eq(modelAllowance.userId, userId)))
+  await tx.execute(sql`select pg_notify(${MODEL_CALLER_CHANNEL}, ${userId})`)
 }

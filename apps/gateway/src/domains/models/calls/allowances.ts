@@ -9,6 +9,7 @@ import {
   type Allowance,
   allOf,
   createOften,
+  isOver,
   moveTo,
   noteEnded,
   type Often,
@@ -104,6 +105,7 @@ export function createAllowances(deps: Deps) {
   async function writeNow(one: Often): Promise<void> {
     const { userId, wanted, changes } = one
     const nowMs = performance.now()
+    const atMs = clock.now().getTime()
     const ended = one.ended.splice(0, TOGETHER_MAX)
     const long = runningLong(one, nowMs - SAID_MS)
     const retired = overWith(one, ended)
@@ -119,10 +121,11 @@ export function createAllowances(deps: Deps) {
       if (wanted && granted === null) one.notBeforeMs = performance.now() + NONE_MS
       if (granted === null) return
       const endsMs = granted.endsAt ? granted.endsAt.getTime() - clock.now().getTime() : ALLOWED_MS
+      const lastsMs = Math.min(ALLOWED_MS, endsMs)
       const { id, amountMicro } = granted
       const made: Allowance = {
         ...{ id, amountMicro, leftMicro: amountMicro, running: 0, ended: 0 },
-        untilMs: nowMs + Math.min(ALLOWED_MS, endsMs),
+        ...{ untilMs: nowMs + lastsMs, untilAtMs: atMs + lastsMs },
       }
       retire(one)
       if (amountMicro === wanted?.amountMicro) moveTo(one, made)
@@ -175,7 +178,7 @@ export function createAllowances(deps: Deps) {
   function sweep(): void {
     const nowMs = performance.now()
     for (const one of often.values()) {
-      if (one.current && one.current.untilMs <= nowMs) retire(one)
+      if (one.current && isOver(one.current, nowMs, clock.now())) retire(one)
       if (runningLong(one, nowMs - SAID_MS).length > 0 || overWith(one, []).length > 0) write(one)
       const isIdle = one.running.size === 0 && one.ended.length === 0 && one.writing === null
       const last = one.calledMs.at(-1) ?? 0
@@ -211,8 +214,9 @@ export function createAllowances(deps: Deps) {
       const one = oftenOf(userId)
       one.calledMs.push(nowMs)
       if (one.calledMs.length > oftenCalls) one.calledMs.shift()
+      if (one.current && isOver(one.current, nowMs, clock.now())) retire(one)
       const { current } = one
-      const pays = current !== null && hears && nowMs < current.untilMs && current.leftMicro >= mostMicro
+      const pays = current !== null && hears && current.leftMicro >= mostMicro
       const isLow =
         !current ||
         current.untilMs - nowMs < AHEAD_MS ||

@@ -9,7 +9,10 @@ export interface Allowance {
   running: number
   /** Calls that are over and not written down. */
   ended: number
+  /** When it is over, by `performance.now()`. */
   untilMs: number
+  /** The same by the clock of the day: the other one stands still while the computer sleeps. */
+  untilAtMs: number
 }
 
 export interface Running extends AllowedCall {
@@ -43,6 +46,11 @@ export function createOften(userId: string): Often {
     ...{ userId, calledMs: [], current: null, former: new Set(), running: new Set(), ended: [] },
     ...{ wanted: null, notBeforeMs: 0, changes: 0, writing: null, timer: null },
   }
+}
+
+/** Whether an allowance pays for nothing more that begins: its time is over by one of both clocks. */
+export function isOver({ untilMs, untilAtMs }: Allowance, nowMs: number, now: Date): boolean {
+  return nowMs >= untilMs || now.getTime() >= untilAtMs
 }
 
 export function allOf({ current, former }: Often): Allowance[] {

@@ -12,8 +12,10 @@ import { modelCall } from '../tables.ts'
 import { createCallBook } from './call-book.ts'
 
 /**
- * Goal: a call that cannot be written down keeps no other one from being charged, and is lost to nobody (B2).
- * Method: a gateway's folder with calls of customers of whom the database knows one, as after it was changed or restored.
+ * Goal: a call that cannot be written down keeps no other one from being charged, and is lost to nobody (B2); a computer that
+ * slept lets nothing begin by what was set aside before (B10).
+ * Method: a gateway's folder with calls of customers of whom the database knows one, as after it was changed or restored; a
+ * clock that goes on while that of the processor stands still.
  */
 
 const model = hostedModel('one', { output_tokens_max: 100 })
@@ -128,5 +130,15 @@ test('[B2] a call that cannot be written down as it ends is put aside, and its f
   expect(linesIn('.jsonl').filter(Boolean)).toEqual([])
   expect(linesIn('.rejected')).toEqual([lines[0]])
   expect(await written()).toBe(2)
+  await book.allowances.stop()
+})
+
+test('[B10] what was set aside before the computer slept pays for nothing that begins after it', async () => {
+  const { book } = await unwritten(1)
+  const begin = () => book.begin({ userId, keyId: null }, model, { most, streamed: false })
+  const isWritten = async (id: string) => (await fixture.db.$count(modelCall, eq(modelCall.id, id))) > 0
+  expect(await isWritten(await begin())).toBe(false)
+  fixture.clock.advance(31)
+  expect(await isWritten(await begin())).toBe(true)
   await book.allowances.stop()
 })

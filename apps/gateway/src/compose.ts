@@ -14,6 +14,7 @@ import { paymentRawRoutes } from './domains/billing/payments/raw-routes.ts'
 import { billingRoutes } from './domains/billing/routes.ts'
 import { type Budgets, createBudgets } from './domains/budgets/budgets.ts'
 import { budgetsRoutes } from './domains/budgets/routes.ts'
+import { type Catalogues, createCatalogues, type ReadCatalogue } from './domains/catalogue/catalogue.ts'
 import { createCheckIns } from './domains/check-ins/check-ins.ts'
 import { checkInRoutes } from './domains/check-ins/routes.ts'
 import { createDeployTemplates } from './domains/deploy-templates/deploy-templates.ts'
@@ -157,6 +158,8 @@ export interface GatewayParts {
   trustedProxies: readonly string[]
   /** Keeps customers' images. */
   imageStore: LayoutStore
+  /** Reads a catalogue's text as a start of this gateway would. @throws CatalogueError */
+  readCatalogue(source: string): ReadCatalogue
   /** Who answers for each hosted model, by its id. */
   modelServers: ReadonlyMap<string, readonly ModelServer[]>
   /** Seals registry passwords: 32 bytes in base64; null takes the installation's. The former ones only open. */
@@ -198,6 +201,7 @@ export interface Gateway {
   identity: Identity
   billing: Billing
   fleet: Fleet
+  catalogues: Catalogues
   instances: Instances
   reach: Reach
   /** Where the SSH server listens, or why it does not; null where none is wanted. Known once started. */
@@ -248,7 +252,10 @@ const REQUESTS_PATIENCE_MS = 4_000
  * @param parts Everything that differs between a real gateway and one in a test.
  */
 export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
-  const { database, catalogue, log } = parts
+  const { database, log } = parts
+  // What an operator applies is put into these two, which all domains hold.
+  const catalogue = { ...parts.catalogue, models: [...parts.catalogue.models] }
+  const modelServers = new Map(parts.modelServers)
   const { db, listen } = database
   const base = { db, clock: parts.clock, ids: parts.ids, log }
   const address = { url: parts.publicUrl ?? '' }
@@ -282,6 +289,11 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   })
   const regions = createRegions({ ...base, catalogue, fleet })
   fleet.onChange(regions.seedStock)
+  const catalogues = createCatalogues({
+    ...{ ...base, listen, held: catalogue, servers: modelServers, read: parts.readCatalogue },
+    selfId: parts.gatewayId,
+  })
+  catalogues.onTaken(regions.seedStock)
   const billing = createBilling({
     sla: catalogue.sla,
     ...base,
@@ -406,7 +418,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     publicUrl: () => address.url,
     brandName,
   })
-  const say = sayIn(catalogue.words)
+  const say = sayIn(catalogue)
   const followers = createFollowers({
     ...{ listen, identity, log, limits: parts.followLimits },
     seen: instances.seen,
@@ -490,7 +502,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     billing,
     budgets,
     catalogue,
-    servers: parts.modelServers,
+    servers: modelServers,
     sealer: createSealer({
       keys: [parts.secrets.rootKey],
       purpose: 'berth pages of model calls',
@@ -721,6 +733,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     identity,
     billing,
     fleet,
+    catalogues,
     instances,
     reach,
     get ssh() {
@@ -754,6 +767,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       return address.url
     },
     async start() {
+      await catalogues.start()
       stops.push(await identity.start())
       stops.push(await reach.start())
       stops.push(await followers.watch())
@@ -781,6 +795,8 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       purging.start()
     },
     async stopRequests() {
+      // Its row belongs to the gateway's.
+      await catalogues.stop()
       await gateways.withdraw()
       await Promise.all(platforms.map(platform => platform.stop()))
       reach.shutdown()

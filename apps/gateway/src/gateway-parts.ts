@@ -19,7 +19,13 @@ import { createByHandPayouts } from './drivers/payouts/by-hand.ts'
 import { createPaypalPayouts } from './drivers/payouts/paypal/paypal-driver.ts'
 import { createIdentityProviders } from './drivers/sign-in/create-providers.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
-import { type Catalogue, loadCatalogue } from './platform/config/catalogue.ts'
+import {
+  type Catalogue,
+  type CatalogueModel,
+  type DriverChecks,
+  loadCatalogue,
+  parseCatalogue,
+} from './platform/config/catalogue.ts'
 import { type Config, namedVariables } from './platform/config/config.ts'
 import type { OpenDatabase } from './platform/database/open-database.ts'
 import { RATE_LIMITS } from './platform/http/rate-limits.ts'
@@ -29,16 +35,26 @@ import type { Logger } from './platform/log.ts'
 import { deriveKey, type Secrets } from './platform/secrets.ts'
 import { spannedPort } from './platform/tracing/spanned-port.ts'
 
+/** What drivers say of what a catalogue says to them. */
+const CHECKS: DriverChecks = {
+  engine: engineDescriptionSchema,
+  recipe: checkRecipeParts,
+  registry: registryDescriptionSchema,
+}
+
+/**
+ * Reads a catalogue's text, whatever it says to drivers checked by those; files of its brands are left alone.
+ * @param name What it is called in messages. @throws CatalogueError with words for the operator.
+ */
+export const readCatalogueText = (source: string, name: string): Catalogue =>
+  parseCatalogue(source, name, CHECKS)
+
 /** Reads the catalogue, whatever it says to drivers checked by those. @throws CatalogueError with words for the operator. */
 export function readCatalogue({
   catalogueFile,
   serviceHost,
 }: Pick<Config, 'catalogueFile' | 'serviceHost'>): Catalogue {
-  return loadCatalogue(catalogueFile, serviceHost, {
-    engine: engineDescriptionSchema,
-    recipe: checkRecipeParts,
-    registry: registryDescriptionSchema,
-  })
+  return loadCatalogue(catalogueFile, serviceHost, CHECKS)
 }
 
 /**
@@ -68,11 +84,22 @@ export async function gatewayParts(from: {
   secrets: Secrets
   /** The model beside the gateway; null: none. */
   localModel: Pick<LocalModel, 'server'> | null
+  /** Models that were found on this computer, which stay whatever catalogue comes; left out: none. */
+  found?: readonly CatalogueModel[]
   log: Logger
 }): Promise<Omit<GatewayParts, 'gatewayId' | 'formerGatewayId' | 'engines'>> {
   const { config, catalogue, database, secrets, log } = from
   const base = { db: database.db, clock: systemClock, ids: systemIds }
   const kept = createMailboxDriver(base)
+  const serversOf = (models: readonly CatalogueModel[]) =>
+    spannedModels(
+      modelServersOf(
+        models,
+        namedVariables(),
+        () => Math.floor(systemClock.now().getTime() / 1_000),
+        from.localModel?.server ?? null,
+      ),
+    )
   return {
     ...base,
     ...config,
@@ -85,14 +112,14 @@ export async function gatewayParts(from: {
       dirname(config.catalogueFile),
     ),
     imageStore: openLayoutStore(config.imageStore),
-    modelServers: spannedModels(
-      modelServersOf(
-        catalogue.models,
-        namedVariables(),
-        () => Math.floor(systemClock.now().getTime() / 1_000),
-        from.localModel?.server ?? null,
-      ),
-    ),
+    readCatalogue(source) {
+      const read = readCatalogueText(source, 'the applied catalogue')
+      const own = config.localModel === null ? read.models : withLocalModel(read, config.localModel).models
+      const named = new Set(own.map(({ id }) => id))
+      const models = [...(from.found ?? []).filter(({ id }) => !named.has(id)), ...own]
+      return { catalogue: { ...read, models }, servers: serversOf(models) }
+    },
+    modelServers: serversOf(catalogue.models),
     mail: config.smtp
       ? { driver: createSmtpDriver(config.smtp), mailbox: null }
       : { driver: kept, mailbox: kept },

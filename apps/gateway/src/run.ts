@@ -5,10 +5,11 @@ import { toRecipe } from './domains/images/images.ts'
 import { engineDescriptionSchema } from './drivers/compute/engine-description.ts'
 import { createAutoSource, createEngineSource } from './drivers/compute/engine-source.ts'
 import type { Engine } from './drivers/compute/port/engine.ts'
+import type { ImageRecipe } from './drivers/compute/port/images.ts'
 import { findModels } from './drivers/models/find-models.ts'
 import { gatewayParts, localModelOf, readCatalogue } from './gateway-parts.ts'
 import { systemClock } from './platform/clock.ts'
-import { type Catalogue, CatalogueError } from './platform/config/catalogue.ts'
+import { type Catalogue, CatalogueError, type CatalogueModel } from './platform/config/catalogue.ts'
 import { type Config, ConfigError, loadConfig } from './platform/config/config.ts'
 import { lockDataDir } from './platform/data-dir-lock.ts'
 import { openGatewayDatabase } from './platform/database/open-gateway-database.ts'
@@ -68,7 +69,9 @@ async function start(config: Config): Promise<void> {
 async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]): Promise<void> {
   const read = localModelOf(config, readCatalogue(config), log)
   const { localModel } = read
-  const catalogue = await withFoundModels(read.catalogue, config, log)
+  const found = await foundHere(read.catalogue, config, log)
+  // Before what only says that there is none.
+  const catalogue = { ...read.catalogue, models: [...found, ...read.catalogue.models] }
   const gatewayId = systemIds.uuid()
   const lock = needsDataDir(config) ? lockDataDir(config.dataDir, gatewayId) : null
   if (lock) process.on('exit', lock.release)
@@ -90,12 +93,15 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
   const { db } = database
   const base = { db, clock: systemClock, ids: systemIds }
   const secrets = await openSecrets({ ...base, config, folder, database, log })
+  /** Images that engines keep though nothing is made of them. */
+  const offered = catalogue.images.map(toRecipe)
   const gateway = await composeGateway({
-    ...(await gatewayParts({ config, catalogue, database, secrets, localModel, log })),
+    ...(await gatewayParts({ config, catalogue, database, secrets, localModel, found, log })),
     gatewayId,
     formerGatewayId: lock?.formerGatewayId ?? null,
-    engines: engineSources({ catalogue, config, secrets, log }),
+    engines: engineSources({ catalogue, offered, config, secrets, log }),
   })
+  gateway.catalogues.onTaken(({ images }) => offered.splice(0, offered.length, ...images.map(toRecipe)))
   phases.unshift(
     // Whoever sends requests here learns first that it should not.
     {
@@ -117,16 +123,16 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
   await greet({ gateway, config, address, managementAddress })
 }
 
-/** Adds what servers of models on this computer offer, before what only says that there is none. */
-async function withFoundModels(
+/** What servers of models on this computer offer. */
+async function foundHere(
   catalogue: Catalogue,
   { findModels: isOn }: Config,
   log: Logger,
-): Promise<Catalogue> {
+): Promise<CatalogueModel[]> {
   const found = isOn ? await findModels(catalogue) : []
   if (found.length > 0)
     log.info({ models: found.map(({ id, vendor }) => `${vendor}: ${id}`) }, 'found models')
-  return { ...catalogue, models: [...found, ...catalogue.models] }
+  return found
 }
 
 async function listenForProbes(management: ManagementServer, config: Config): Promise<string> {
@@ -270,14 +276,14 @@ function aboutEngine({ driver, capabilities }: Engine): string[] {
 /** Ways to the engines that the catalogue names, each once, with the regions that have it. */
 function engineSources(from: {
   catalogue: Catalogue
+  offered: readonly ImageRecipe[]
   config: Config
   secrets: { installationId: string }
   log: Logger
 }): FleetSource[] {
-  const { catalogue, config, secrets, log } = from
+  const { catalogue, offered, config, secrets, log } = from
   const cloudId = secrets.installationId
   const { sandboxDir } = config
-  const offered = catalogue.images.map(toRecipe)
   const egress = {
     opened: config.machineNetworks,
     required: config.unfilteredMachines === 'auto' && !servesThisComputerOnly(config),

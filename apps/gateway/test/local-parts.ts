@@ -1,4 +1,6 @@
 import type { GatewayParts } from '../src/compose.ts'
+import { modelServersOf } from '../src/drivers/models/model-servers.ts'
+import { parseCatalogue } from '../src/platform/config/catalogue.ts'
 
 /**
  * What a gateway in a test's or a benchmark's own process is told of the world: it listens on loopback alone, has no other
@@ -20,4 +22,8 @@ export const LOCAL_PARTS = {
   formerCredentialsKeys: [],
   privateRegistries: [],
   meteringMs: 60_000,
+  readCatalogue(source) {
+    const catalogue = parseCatalogue(source, 'the applied catalogue')
+    return { catalogue, servers: modelServersOf(catalogue.models, {}, () => 0) }
+  },
 } satisfies Partial<GatewayParts>

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { deployInstance } from '@berth/contract/instances'
@@ -82,6 +82,12 @@ const MADE: Record<string, () => Promise<string[]>> = {
       .poll(async () => (await gateway.gateway.instances.list(userId))[0]?.status, { timeout: 20_000 })
       .toBe('running')
     return ['us-west', '--while-open']
+  },
+  'catalogue apply': async () => {
+    const file = join(folder, `${code()}.yaml`)
+    const shipped = readFileSync(readConfig({}).catalogueFile, 'utf8')
+    writeFileSync(file, shipped.replace('id: berth/demo-vision', 'id: berth/other-vision'))
+    return [file]
   },
   'mail retry': async () => [],
   'keys rotate': async () => [],

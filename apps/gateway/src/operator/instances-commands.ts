@@ -74,8 +74,8 @@ export const instancesCommands = [
     summary: 'Stops all that runs in a region; its customers are told by mail',
     details:
       'What is stored stays, on its engine: instances do not move to another region. They are not started again by ' +
-      'themselves. To keep new ones away say enabled: false for the region in the catalogue and restart the gateways ' +
-      'first, or --while-open.',
+      'themselves. To keep new ones away say enabled: false for the region in the catalogue and apply it first, or ' +
+      '--while-open.',
     destroys: true,
     arguments: {
       region: required(
@@ -90,15 +90,19 @@ export const instancesCommands = [
       ['instances evacuate us-west --confirm us-west', 'stops them'],
     ],
     async plan({ installation, config }, given) {
-      const { readCatalogue } = await import('../gateway-parts.ts')
-      const region = readCatalogue(config()).regions.find(({ code }) => code === given.region)
-      const { instances } = await installation()
+      const { instances, catalogues } = await installation()
+      const { readCatalogue, readCatalogueText } = await import('../gateway-parts.ts')
+      const sources = (await catalogues.gateways()).flatMap(({ source }) => source ?? [])
+      const read = sources.map(source => readCatalogueText(source, 'what gateways go by'))
+      const offered = (read.length > 0 ? read : [readCatalogue(config())]).flatMap(({ regions }) =>
+        regions.filter(({ code }) => code === given.region),
+      )
       const all = await instances.desk.list({ regionCode: given.region })
-      if (!region && all.length === 0) throw new NotFound(`There is no region ${given.region}.`)
-      if (region?.enabled && !given['while-open']) {
+      if (offered.length === 0 && all.length === 0) throw new NotFound(`There is no region ${given.region}.`)
+      if (offered.some(({ enabled }) => enabled) && !given['while-open']) {
         throw new Refused(
-          `Customers can deploy in ${given.region}: say enabled: false for it in the catalogue and restart the gateways ` +
-            'first, or --while-open.',
+          `Customers can deploy in ${given.region}: say enabled: false for it in the catalogue and have that taken by ` +
+            'catalogue apply first, or --while-open.',
         )
       }
       const running = all.filter(({ mayRun, desired }) => mayRun && desired === 'running')

@@ -138,6 +138,7 @@ export function createOwnImages(deps: OwnImagesDeps) {
     await deps.requireCover(tx, userId, body.cover)
     await requirePublished(tx, userId, body)
     const driver = deps.fleet.known(source.engineId)?.driver ?? ''
+    const microPerGbDay = catalogue.prices.image_micro_per_gb_day
     await tx.insert(ownImage).values({
       id,
       userId,
@@ -157,12 +158,12 @@ export function createOwnImages(deps: OwnImagesDeps) {
       status: 'building',
       statusSince: at,
       progress: { step: 'waiting', bytes_done: 0, bytes_total: null, build_steps: null },
-      microPerGbDay: catalogue.prices.image_micro_per_gb_day,
+      microPerGbDay,
       nextAttemptAt: at,
       createdAt: at,
       updatedAt: at,
     })
-    const amountMicro = BigInt(source.gb) * catalogue.prices.image_micro_per_gb_day
+    const amountMicro = BigInt(source.gb) * microPerGbDay
     await billing.hold(tx, { userId, subject: imageSubject(id), amountMicro })
     await notify(tx, IMAGE_CHANNEL, id)
   }

@@ -1,7 +1,7 @@
 import type { Language } from '@berth/contract/limits'
 import { type Model, model as modelEntity } from '@berth/contract/models'
 import type { ModelServer } from '../../drivers/models/port.ts'
-import type { Catalogue } from '../../platform/config/catalogue.ts'
+import type { Catalogue, CatalogueModel } from '../../platform/config/catalogue.ts'
 import type { OpenDatabase } from '../../platform/database/open-database.ts'
 import { wireOf } from '../../platform/http/wire.ts'
 import { createLoop } from '../../platform/loop.ts'
@@ -123,24 +123,22 @@ export function createModels(deps: ModelsDeps) {
     ...{ models, book, desk, health: parts.health, currencyOf, limits: deps.filmLimits },
   })
   const sessionLog = createSessionLog({ ...deps, currencyOf })
-  const listed = models.map(
-    (one): Model =>
-      modelOf({
-        ...one,
-        contextTokens: one.context_tokens,
-        outputTokensMax: one.output_tokens_max,
-        inputMicroPerMillion: one.input_micro_per_million,
-        cachedMicroPerMillion: one.cached_micro_per_million,
-        outputMicroPerMillion: one.output_micro_per_million,
-        imageMicro: one.image_micro,
-        imagesMax: one.images_max,
-        videoMicroPerSecond: one.video_micro_per_second,
-        videoSeconds: one.video_seconds,
-        imageInput: one.image_input && picturesOf(one.image_input),
-        freeCallsPerDay: one.free_calls_per_day,
-        demo: one.servers.length === 0,
-      }),
-  )
+  const listed = (one: CatalogueModel): Model =>
+    modelOf({
+      ...one,
+      contextTokens: one.context_tokens,
+      outputTokensMax: one.output_tokens_max,
+      inputMicroPerMillion: one.input_micro_per_million,
+      cachedMicroPerMillion: one.cached_micro_per_million,
+      outputMicroPerMillion: one.output_micro_per_million,
+      imageMicro: one.image_micro,
+      imagesMax: one.images_max,
+      videoMicroPerSecond: one.video_micro_per_second,
+      videoSeconds: one.video_seconds,
+      imageInput: one.image_input && picturesOf(one.image_input),
+      freeCallsPerDay: one.free_calls_per_day,
+      demo: one.servers.length === 0,
+    })
 
   return {
     apiKeys: createApiKeys({ ...deps, known: { ...known, forget: changed } }),
@@ -152,7 +150,7 @@ export function createModels(deps: ModelsDeps) {
     /** Forgets what was read of a customer, as if a change of theirs were told. */
     changed,
     /** Every model of the catalogue, in its order. */
-    list: (): readonly Model[] => listed,
+    list: (): readonly Model[] => models.map(listed),
     /** Lets go what was set aside for calls whose gateway has ended. */
     endLost: book.endLost,
     /** What was asked and answered, of those who have it kept. */

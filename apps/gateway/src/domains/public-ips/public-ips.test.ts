@@ -44,7 +44,7 @@ function take(instanceId: string, regionCode = 'north') {
   return database.db.transaction(async tx => {
     // As whoever asks holds the lock of the instance's own row.
     await lockForUser(tx, 'instance', instanceId)
-    return makeIps().take(tx, { regionCode, instanceId, userId: randomUUID() })
+    return makeIps().take(tx, { regionCode, instanceId, userId: randomUUID(), microPerHour: 5_000n })
   })
 }
 

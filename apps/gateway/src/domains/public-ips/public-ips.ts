@@ -55,7 +55,9 @@ export function createPublicIps(deps: {
 
   return {
     /** What a new one costs by the hour, in micro-units. */
-    microPerHour: catalogue.prices.public_ip_micro_per_hour,
+    get microPerHour(): bigint {
+      return catalogue.prices.public_ip_micro_per_hour
+    },
 
     /** Writes down which addresses there are. Who has one keeps it. */
     async seed(): Promise<void> {
@@ -95,13 +97,14 @@ export function createPublicIps(deps: {
 
     /**
      * Gives an instance an address of its own: of those that nobody has, the one that was given back first.
+     * @param wanted.microPerHour What it costs, as its customer was told.
      * @throws ApiError `public_ip_sold_out`, or `public_ip_bound` where it has one.
      */
     async take(
       tx: Transaction,
-      wanted: { regionCode: string; instanceId: string; userId: string },
+      wanted: { regionCode: string; instanceId: string; userId: string; microPerHour: bigint },
     ): Promise<BoundIp> {
-      const { regionCode, instanceId, userId } = wanted
+      const { regionCode, instanceId, userId, microPerHour } = wanted
       const offered = and(eq(publicIp.regionCode, regionCode), eq(publicIp.offered, true), isServed)
       // All of them are locked, in one order: whoever waits sees then what is left.
       const rows = await tx.select().from(publicIp).where(offered).orderBy(inOrder).for('update')
@@ -115,7 +118,7 @@ export function createPublicIps(deps: {
           id: ids.uuid(),
           instanceId,
           userId,
-          microPerHour: catalogue.prices.public_ip_micro_per_hour,
+          microPerHour,
           boundAt: clock.now(),
           troubles: {},
         })

@@ -22,6 +22,8 @@ export const volume = pgTable(
     wantedGb: integer('wanted_gb').notNull(),
     /** As quoted when it was made or grew last. */
     microPerGbDay: amount('micro_per_gb_day').notNull(),
+    /** What it costs once it has grown, as quoted when that was asked for; null: it never grew. */
+    wantedMicroPerGbDay: amount('wanted_micro_per_gb_day'),
     status: text('status', { enum: VOLUME_STATUSES }).notNull(),
     statusSince: moment('status_since').notNull(),
     reasonCode: text('reason_code', { enum: VOLUME_REASONS }),

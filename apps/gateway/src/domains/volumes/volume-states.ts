@@ -64,7 +64,14 @@ export interface VolumeChange {
   patch?: Partial<
     Pick<
       VolumeRow,
-      'sizeGb' | 'wantedGb' | 'microPerGbDay' | 'observedAt' | 'unpaidSince' | 'unpaidNoticeDay' | 'deletedAt'
+      | 'sizeGb'
+      | 'wantedGb'
+      | 'microPerGbDay'
+      | 'wantedMicroPerGbDay'
+      | 'observedAt'
+      | 'unpaidSince'
+      | 'unpaidNoticeDay'
+      | 'deletedAt'
     >
   >
 }

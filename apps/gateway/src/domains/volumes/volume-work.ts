@@ -119,11 +119,12 @@ export function createVolumeWork(deps: WorkDeps, snapshots: () => SnapshotSight)
         return
       case 'growing': {
         await inTime(store.grow({ id, size_gb: row.wantedGb }))
-        const microPerGbDay = deps.catalogue.prices.volume_micro_per_gb_day
-        await change(row, ({ wantedGb }, at) => ({
+        // What was told when it was asked for; rows of a version before do not know it.
+        const now = deps.catalogue.prices.volume_micro_per_gb_day
+        await change(row, ({ wantedGb, wantedMicroPerGbDay }, at) => ({
           status: 'ready',
           at,
-          patch: { sizeGb: wantedGb, microPerGbDay, observedAt: at },
+          patch: { sizeGb: wantedGb, microPerGbDay: wantedMicroPerGbDay ?? now, observedAt: at },
         }))
         return
       }

@@ -23,6 +23,7 @@ import {
 } from '@berth/contract/volumes'
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { shippedCatalogue } from '../../../test/shipped-catalogue.ts'
 import { type CallAnswer, startGateway, type TestGateway } from '../../../test/start-gateway.ts'
 import { computeFailure, createFakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
 import { volume } from './tables.ts'
@@ -230,6 +231,32 @@ describe('a volume', () => {
     const { now } = (await until(customer, one, found => found?.size_gb === 250)) as { now: Volume }
     expect(now).toMatchObject({ name: 'shards', status: 'ready', micro_per_day: '400000' })
     await sound()
+  })
+
+  test('that grows while a catalogue is applied costs what was told when it was asked for', async () => {
+    const customer = await someone()
+    const one = await ready(customer)
+    const apply = async (source: string) => {
+      const { catalogues } = gateway.gateway
+      const version = await catalogues.apply(source)
+      const isTaken = async () => (await catalogues.gateways()).every(held => held.version === version)
+      await expect.poll(isTaken, WAIT).toBe(true)
+    }
+    const { source } = shippedCatalogue()
+    try {
+      compute.faults.fail('growVolume', computeFailure('failed'))
+      await grow(customer, one, 250)
+      await run()
+      await apply(source.replace('volume_gb_day: "0.0016"', 'volume_gb_day: "0.0100"'))
+      compute.faults.heal()
+      const { now } = (await until(customer, one, found => found?.size_gb === 250)) as { now: Volume }
+      expect(now).toMatchObject({ micro_per_day: '400000' })
+      const ask = { query: { size_gb: 100 } }
+      expect(await other.data(getVolumePrice, ask, customer)).toMatchObject({ micro_per_day: '1000000' })
+      await sound()
+    } finally {
+      await apply(source)
+    }
   })
 
   test('that is to grow counts with the size that it will have', async () => {

@@ -74,7 +74,7 @@ export interface VolumesDeps extends WorkDeps {
 /** Customers' network volumes (R1.2, R3.11): what they ask for, and the loop that makes it so. */
 export function createVolumes(deps: VolumesDeps) {
   const { db, clock, ids, billing, fleet, catalogue } = deps
-  const rates = { perGbDay: catalogue.prices.volume_micro_per_gb_day }
+  const microPerGbDayNow = () => catalogue.prices.volume_micro_per_gb_day
 
   // The account of a customer who has volumes is not deleted: what stays are rows of those that are gone.
   deps.events.on(accountDeleted, 'volumes', async (tx, { userId }) => {
@@ -280,13 +280,14 @@ export function createVolumes(deps: VolumesDeps) {
     await requireRoom(tx, userId, { volumes: 1, gb: sizeGb })
     await requireFreeName(tx, userId, name)
     const now = clock.now()
+    const microPerGbDay = microPerGbDayNow()
     const [row] = await tx
       .insert(volume)
       .values({
         ...asked,
         id: ids.volumeId(),
         wantedGb: sizeGb,
-        microPerGbDay: rates.perGbDay,
+        microPerGbDay,
         status: 'creating',
         statusSince: now,
         nextAttemptAt: now,
@@ -295,7 +296,7 @@ export function createVolumes(deps: VolumesDeps) {
       })
       .returning()
     if (!row) throw new Error('an insert gave no row')
-    const amountMicro = BigInt(sizeGb) * rates.perGbDay
+    const amountMicro = BigInt(sizeGb) * microPerGbDay
     await billing.hold(tx, { userId, subject: volumeSubject(row.id), amountMicro })
     await notify(tx, VOLUME_CHANNEL, row.id)
     return row
@@ -336,13 +337,14 @@ export function createVolumes(deps: VolumesDeps) {
       const named = asked.id === undefined ? null : await findOwn(db, userId, asked.id)
       const nowMicroPerDay =
         named && (isBilled(named.status) ? BigInt(named.sizeGb) * named.microPerGbDay : 0n)
-      const microPerDay = BigInt(asked.sizeGb) * rates.perGbDay
+      const microPerGbDay = microPerGbDayNow()
+      const microPerDay = BigInt(asked.sizeGb) * microPerGbDay
       const { burnMicroPerHour, availableMicro, currency } = await billing.totals(db, userId)
       const more = (microPerDay - (nowMicroPerDay ?? 0n)) / HOURS_PER_DAY
       return priceOf({
         currency,
         sizeGb: asked.sizeGb,
-        microPerGbDay: rates.perGbDay,
+        microPerGbDay,
         microPerDay,
         microPerMonth: microPerDay * DAYS_PER_MONTH,
         nowMicroPerDay,
@@ -445,12 +447,11 @@ export function createVolumes(deps: VolumesDeps) {
         }
         if (row.status !== 'ready') throw new ApiError('volume_state')
         await requireRoom(tx, userId, { volumes: 0, gb: sizeGb - row.wantedGb })
-        await billing.hold(tx, {
-          userId,
-          subject: volumeSubject(id),
-          amountMicro: BigInt(sizeGb) * rates.perGbDay,
-        })
-        return await changeVolume(tx, deps, row, { status: 'growing', at: now, patch: { wantedGb: sizeGb } })
+        const wantedMicroPerGbDay = microPerGbDayNow()
+        const amountMicro = BigInt(sizeGb) * wantedMicroPerGbDay
+        await billing.hold(tx, { userId, subject: volumeSubject(id), amountMicro })
+        const patch = { wantedGb: sizeGb, wantedMicroPerGbDay }
+        return await changeVolume(tx, deps, row, { status: 'growing', at: now, patch })
       })
       loop.wake(GATHER_MS)
       return one(changed)

@@ -60,8 +60,8 @@ export type Say = (english: string, language: Language) => string
 
 /**
  * How a catalogue's texts are said.
- * @param words What `collectWords` found.
+ * @param catalogue Holds what `collectWords` found, which is looked up each time: it may come to hold others.
  */
-export function sayIn(words: CatalogueWords): Say {
-  return (english, language) => words[language].get(english) ?? english
+export function sayIn(catalogue: { readonly words: CatalogueWords }): Say {
+  return (english, language) => catalogue.words[language].get(english) ?? english
 }

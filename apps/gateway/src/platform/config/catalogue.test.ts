@@ -53,7 +53,7 @@ describe('[R9.7] what referring earns', () => {
 describe('texts in several languages', () => {
   test('[R1.9] a text may be one for all languages, or a map; what is not translated stays English', () => {
     const { words, regions } = parseCatalogue(source, 'catalogue.yaml')
-    const say = sayIn(words)
+    const say = sayIn({ words })
     expect(regions.map(({ name }) => name)).toEqual(['us-west', 'Frankfurt', 'Singapore', 'São Paulo'])
     expect(say('Frankfurt', 'ja')).toBe('フランクフルト')
     expect(say('Frankfurt', 'en')).toBe('Frankfurt')

@@ -271,6 +271,8 @@ const catalogueOf = (checks: DriverChecks) =>
 export type Catalogue = z.output<ReturnType<typeof catalogueOf>> & {
   /** What its texts are in other languages than English. */
   words: CatalogueWords
+  /** The text that it was read from. */
+  source: string
 }
 export type CatalogueSpec = Catalogue['gpu_specs'][number]
 export type CatalogueModel = Catalogue['models'][number]
@@ -321,7 +323,7 @@ export function parseCatalogue(source: string, file: string, checks = UNCHECKED)
     if (torn.length > 0) {
       throw new CatalogueError(`${file}: is translated in two ways: ${[...new Set(torn)].join(', ')}`)
     }
-    return { ...result.data, words }
+    return { ...result.data, words, source }
   }
   const lineOf = (path: PropertyKey[]): number => {
     // The field itself may be missing: then its nearest parent says where to look.

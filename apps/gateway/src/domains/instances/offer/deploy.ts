@@ -126,7 +126,8 @@ export async function deploy(deps: DeployDeps, input: DeployInput): Promise<Inst
       amountMicro: term?.termMicro ?? runningMicroPerHour,
     })
     if (body.public_ip === 'dedicated') {
-      await holdHour(tx, deps, await publicIps.take(tx, { regionCode: body.region_code, instanceId, userId }))
+      const wanted = { regionCode: body.region_code, instanceId, userId, microPerHour: addressMicroPerHour }
+      await holdHour(tx, deps, await publicIps.take(tx, wanted))
     }
     await deps.images.noteDeploy(tx, { imageId: body.image_id, userId, at: made.createdAt })
     await keepResult(tx, call, instanceId)

@@ -42,9 +42,10 @@ export async function bind(deps: ActionDeps, target: Target, wanted: BindWanted)
         throw new ApiError('validation_failed', { fields: [{ path: 'region_code', rule: 'not_allowed' }] })
       }
       await requireNoObstacle(deps, tx, row, 'bind_public_ip')
-      if (wanted.priceMicro !== null) requirePrice(wanted.priceMicro, publicIps.microPerHour)
+      const { microPerHour } = publicIps
+      if (wanted.priceMicro !== null) requirePrice(wanted.priceMicro, microPerHour)
       const { regionCode, userId } = row
-      const bound = await publicIps.take(tx, { regionCode, userId, instanceId: row.id })
+      const bound = await publicIps.take(tx, { regionCode, userId, instanceId: row.id, microPerHour })
       id = bound.id
       await keepResult(tx, call, bound.id)
       await holdHour(tx, deps, bound)

@@ -82,7 +82,9 @@ async function end(gateway: ConnectFixture): Promise<void> {
 async function bind(gateway: ConnectFixture, instanceId: string) {
   const { userId } = CALLERS.anna
   return database.db.transaction(async tx => {
-    const bound = await gateway.publicIps.take(tx, { regionCode: 'local', instanceId, userId })
+    const bound = await gateway.publicIps.take(tx, {
+      ...{ regionCode: 'local', instanceId, userId, microPerHour: 5_000n },
+    })
     await notify(tx, INSTANCE_CHANNEL, instanceId)
     return bound
   })

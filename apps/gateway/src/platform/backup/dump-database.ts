@@ -6,6 +6,7 @@ import type { KeptTable, Manifest } from './backup-format.ts'
 const NOT_KEPT: readonly string[] = [
   'public.lease',
   'public.gateway',
+  'public.held_catalogue',
   'public.engine_reach',
   'public.rate_count',
 ]

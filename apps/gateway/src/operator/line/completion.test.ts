@@ -35,6 +35,33 @@ test('[R6.5] bash completes nouns, verbs, options and what options can be', ctx 
   expect(offeredByBash('--json', 'books', '')).toEqual(['check'])
 })
 
+/** What zsh offers after these words, the last of which is being typed: it leaves out itself what does not begin so. */
+function offeredByZsh(...words: string[]): string[] {
+  const script = completionScript('zsh', COMMANDS, ['/bin/echo', "it's"])
+  // What its completion system has, as far as the script calls it.
+  const line = `compdef() { :; }; _files() { print -- FILES; }; _describe() { print -l -- "\${(P@)@[-1]}"; }
+${script}
+words=(${PROGRAM} ${words.map(word => `'${word}'`).join(' ')}); CURRENT=${words.length + 1}
+_${PROGRAM}`
+  const out = execFileSync('zsh', ['-f', '-c', line], { encoding: 'utf8' })
+  return out.split('\n').filter(word => word !== '')
+}
+
+test('[R6.5] zsh completes nouns, verbs, options and what options can be, each with what it does', ctx => {
+  if (!hasShell('zsh')) return ctx.skip('no zsh here')
+  const wordsOf = (lines: string[]) => lines.map(line => line.split(':')[0])
+  expect(wordsOf(offeredByZsh(''))).toEqual([...new Set(COMMANDS.map(({ noun }) => noun))])
+  expect(offeredByZsh('')).toContain('coupons:create, list, show, close')
+  expect(wordsOf(offeredByZsh('coupons', ''))).toEqual(['create', 'list', 'show', 'close'])
+  expect(offeredByZsh('coupons', 'close', 'X', '')).toContain(
+    '--dry-run:Says what would be done, and changes nothing',
+  )
+  expect(wordsOf(offeredByZsh('coupons', 'create', 'X', '--currency', ''))).toEqual(['USD', 'EUR'])
+  expect(offeredByZsh('coupons', 'create', 'X', '--amount', '')).toEqual([])
+  expect(wordsOf(offeredByZsh('--json', 'books', ''))).toEqual(['check'])
+  expect(offeredByZsh('catalogue', 'apply', '')).toContain('FILES')
+})
+
 test('[R6.5] the function that the script makes runs the program with the words as they are', ctx => {
   if (!hasShell('bash')) return ctx.skip('no bash here')
   const script = completionScript('bash', COMMANDS, ['/bin/echo', "it's"])

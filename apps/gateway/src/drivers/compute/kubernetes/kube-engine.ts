@@ -7,7 +7,7 @@ import { ComputeError, EngineReplaced } from '../port/compute-error.ts'
 import type { Engine } from '../port/engine.ts'
 import { capabilitiesOf } from './kube-capabilities.ts'
 import { runExec } from './kube-exec.ts'
-import { createKubeImages } from './kube-images.ts'
+import { createKubeImages, PULL_TIMEOUT_MS } from './kube-images.ts'
 import { createKubeLink, type KubePlace, translated } from './kube-link.ts'
 import { createKubeLogs } from './kube-logs.ts'
 import { createKubeMachines } from './kube-machines.ts'
@@ -22,6 +22,9 @@ import { createKubeVolumes } from './kube-volumes.ts'
 import type { TenantQuota } from './namespace-plan.ts'
 import { createTenantNamespaces } from './tenant-namespaces.ts'
 import { watchPods } from './watch-pods.ts'
+
+/** What another gateway has left running when it was killed goes no later. */
+const SWEEP_MS = 60_000
 
 /** What an operator says of a cluster, beside where it is. */
 export interface ClusterTerms {
@@ -65,7 +68,10 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
   const id = await idOf(link)
   const names = createNames(cloudId)
   const objects = createKubeObjects({ link, names, cloudId })
-  objects.sweepErrands().catch(error => log.debug({ err: error }, 'errands were not swept'))
+  const sweep = () =>
+    void objects.sweepPods(PULL_TIMEOUT_MS).catch(error => log.debug({ err: error }, 'pods were not swept'))
+  sweep()
+  const sweeping = setInterval(sweep, SWEEP_MS).unref()
   const nodes = createKubeNodes({ link, objects, gpuLabel: terms.gpuLabel, selector: terms.nodeSelector })
   const namespaces = createTenantNamespaces({
     link,
@@ -197,6 +203,7 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
       guest: { lacks: 'A pod boots no system of its own that could say anything.' },
     },
     shutdown: async () => {
+      clearInterval(sweeping)
       for (const stop of watchers) stop()
       watchers.clear()
       link.close()

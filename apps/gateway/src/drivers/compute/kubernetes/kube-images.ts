@@ -7,17 +7,18 @@ import { parseReference } from '../port/image-reference.ts'
 import type { ImageRecipe, ImageStore, PullProgress } from '../port/images.ts'
 import type { RegistryAccess, RegistryTerms } from '../port/registry-access.ts'
 import { awaitPod } from './await-pod.ts'
+import { planErrand } from './errand-pod.ts'
 import { type KubeLink, orNull, translated } from './kube-link.ts'
-import { CLOUD_LABEL, digestOf, ERRAND_LABEL, type KubeNames, pathOf } from './kube-names.ts'
+import { CLOUD_LABEL, digestOf, type KubeNames, pathOf } from './kube-names.ts'
 import type { KubeNodes } from './kube-nodes.ts'
 import type { KubeObjects } from './kube-objects.ts'
 import { findKubeImage, type KubeImage, kubeImage } from './kube-recipe.ts'
-import { type ImageFacts, SECURITY } from './pod-plan.ts'
+import type { ImageFacts } from './pod-plan.ts'
 import type { createTenantNamespaces } from './tenant-namespaces.ts'
 
 const HOME_OF_ROOT = '/root'
 /** More than the layers of any image take to come; whoever waits has a shorter patience. */
-const PULL_TIMEOUT_MS = 3_600_000
+export const PULL_TIMEOUT_MS = 3_600_000
 const DOCKER_HUB = 'registry-1.docker.io'
 /** Docker Hub's own name in files of logins. */
 const DOCKER_HUB_LOGIN = 'https://index.docker.io/v1/'
@@ -165,31 +166,25 @@ export function createKubeImages(deps: {
   ): Promise<void> {
     const { namespace, login, signal } = options
     const name = `pull-${digestOf(image.reference)}`
-    const pod = await objects.apply<V1Pod>(pathOf('pods', namespace, name), {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name, namespace, labels: { [CLOUD_LABEL]: cloudId, [ERRAND_LABEL]: 'pull' } },
+    const plan = planErrand({
+      cloudId,
+      place: { namespace, name },
+      what: 'pull',
+      deadlineMs: PULL_TIMEOUT_MS,
+      // The image's own shell, which nobody pays for: it needs next to nothing to end.
+      container: {
+        image: image.reference,
+        script: 'exit 0',
+        cpu: '100m',
+        imagePullPolicy: login === null ? 'IfNotPresent' : 'Always',
+      },
+      tolerations: await nodes.errandTolerations(),
       spec: {
-        restartPolicy: 'Never',
-        automountServiceAccountToken: false,
-        enableServiceLinks: false,
-        terminationGracePeriodSeconds: 0,
-        tolerations: [{ key: 'nvidia.com/gpu', operator: 'Exists' }],
         ...(nodes.selector && { nodeSelector: nodes.selector }),
         ...(login !== null && { imagePullSecrets: [{ name: names.pullSecret(login) }] }),
-        securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
-        containers: [
-          {
-            name: 'machine',
-            image: image.reference,
-            imagePullPolicy: login === null ? 'IfNotPresent' : 'Always',
-            command: ['/bin/sh', '-c', 'exit 0'],
-            resources: { requests: { cpu: '10m', memory: '16Mi' }, limits: { cpu: '1', memory: '128Mi' } },
-            securityContext: SECURITY,
-          },
-        ],
       },
     })
+    const pod = await objects.apply<V1Pod>(pathOf('pods', namespace, name), plan)
     const place = { namespace, name, uid: pod.metadata?.uid }
     try {
       await awaitPod(link, place, {

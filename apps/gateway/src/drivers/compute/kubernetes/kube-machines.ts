@@ -6,6 +6,7 @@ import { ComputeError } from '../port/compute-error.ts'
 import type { CommandEnd, MachineListing, MachineSpec, MachineStatus, Machines } from '../port/machines.ts'
 import { checkMounts } from '../volume-mounts.ts'
 import { awaitPod } from './await-pod.ts'
+import { laysTooLong } from './errand-pod.ts'
 import { KubeRefusal } from './kube-errors.ts'
 import { type KubeLink, translated } from './kube-link.ts'
 import {
@@ -179,7 +180,11 @@ export function createKubeMachines(deps: KubeMachinesDeps) {
     const place = { namespace, name, uid: pod.metadata?.uid }
     try {
       await awaitPod(link, place, {
-        until: one => runsSince(one) !== null || isOver(one),
+        until: one => {
+          if (laysTooLong(one, Date.now()))
+            throw new ComputeError('failed', `laying the home of ${id} does not end`)
+          return runsSince(one) !== null || isOver(one)
+        },
         hadLogin: kept.image.pull_secret !== null,
         signal,
         timeoutMs: START_TIMEOUT_MS,

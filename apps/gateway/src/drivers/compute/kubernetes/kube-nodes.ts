@@ -1,11 +1,11 @@
 import type { V1Node } from '@kubernetes/client-node'
 import { ComputeError } from '../port/compute-error.ts'
 import type { EngineSize, RealGpu } from '../port/engine.ts'
+import { GPU_RESOURCE, GPU_TOLERATION } from './gpu-environment.ts'
 import type { KubeLink } from './kube-link.ts'
 import { GPUS_ANNOTATION, INSTANCE_LABEL } from './kube-names.ts'
 import type { KubeObjects } from './kube-objects.ts'
 
-const GPU = 'nvidia.com/gpu'
 const GPU_MEMORY_LABEL = 'nvidia.com/gpu.memory'
 /** Of GPUs on nodes that do not say what they are. */
 const SOME_GPU = 'NVIDIA-GPU'
@@ -86,7 +86,7 @@ export function createKubeNodes(deps: {
   }
 
   async function gpusOf(nodes: V1Node[]): Promise<RealGpu[]> {
-    const withGpus = nodes.filter(({ status }) => quantity(status?.allocatable?.[GPU]) > 0)
+    const withGpus = nodes.filter(({ status }) => quantity(status?.allocatable?.[GPU_RESOURCE]) > 0)
     if (withGpus.length === 0) return []
     if (!taken || performance.now() - taken.atMs > TAKEN_KEPT_MS) {
       taken = { found: takenOn(), atMs: performance.now() }
@@ -99,7 +99,7 @@ export function createKubeNodes(deps: {
       const node = metadata?.name ?? ''
       const label = metadata?.labels?.[gpuLabel] ?? SOME_GPU
       const memory_mb = Number(metadata?.labels?.[GPU_MEMORY_LABEL]) || 0
-      const all = quantity(status?.allocatable?.[GPU])
+      const all = quantity(status?.allocatable?.[GPU_RESOURCE])
       const ids = Array.from({ length: all }, (_, at) => `${label}/${node}/${at}`)
       // Those that machines were given stay in the list, whatever others took meanwhile.
       const given = ids.filter(id => ours.has(id))
@@ -126,7 +126,7 @@ export function createKubeNodes(deps: {
       if (node === undefined || uids.has(pod.metadata?.uid)) continue
       if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') continue
       const count = (pod.spec?.containers ?? []).reduce(
-        (sum, { resources }) => sum + quantity(resources?.limits?.[GPU]),
+        (sum, { resources }) => sum + quantity(resources?.limits?.[GPU_RESOURCE]),
         0,
       )
       if (count > 0) others.set(node, (others.get(node) ?? 0) + count)
@@ -145,7 +145,8 @@ export function createKubeNodes(deps: {
 
   return {
     size,
-    usable,
+    /** What an errand has to tolerate to be placed at all: nodes that are kept for GPUs only where there are no others. */
+    errandTolerations: async () => errandTolerations(await usable()),
     selector: Object.keys(selector).length > 0 ? selector : null,
     /** Whether a node says that it has an image; nodes tell of their fifty largest. */
     async haveImage(reference: string): Promise<boolean> {
@@ -158,6 +159,13 @@ export function createKubeNodes(deps: {
   }
 }
 export type KubeNodes = ReturnType<typeof createKubeNodes>
+
+/** What a pod without GPUs has to tolerate to be placed on one of these nodes. */
+export function errandTolerations(nodes: readonly Pick<V1Node, 'spec'>[]): (typeof GPU_TOLERATION)[] {
+  const isKept = ({ spec }: Pick<V1Node, 'spec'>) =>
+    spec?.taints?.some(({ key, effect }) => key === GPU_RESOURCE && effect !== 'PreferNoSchedule')
+  return nodes.length > 0 && nodes.every(isKept) ? [GPU_TOLERATION] : []
+}
 
 /** Whether a node is there and takes pods. */
 function isUsable({ spec, status }: V1Node): boolean {

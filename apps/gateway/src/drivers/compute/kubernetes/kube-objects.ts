@@ -1,6 +1,7 @@
 import type { V1PersistentVolumeClaim, V1Pod } from '@kubernetes/client-node'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
+import { isLeftErrand, isLeftLaying } from './errand-pod.ts'
 import { KubeRefusal } from './kube-errors.ts'
 import { type KubeLink, orNull } from './kube-link.ts'
 import {
@@ -66,9 +67,9 @@ export function createKubeObjects(deps: { link: KubeLink; names: KubeNames; clou
     return items
   }
 
-  async function listPods(label: string): Promise<V1Pod[]> {
+  async function listPods(label: string, fieldSelector?: string): Promise<V1Pod[]> {
     const { items } = await link.json<{ items: V1Pod[] }>('GET', pathOf('pods', null), {
-      query: { labelSelector: names.selector(label) },
+      query: { labelSelector: names.selector(label), fieldSelector },
     })
     return items
   }
@@ -131,17 +132,28 @@ export function createKubeObjects(deps: { link: KubeLink; names: KubeNames; clou
     return orNull(link.json<V1Pod>('GET', pathOf('pods', namespace, name)))
   }
 
-  /** Removes pods that were to do one thing and are done, whose gateway was killed before it had removed them. */
-  async function sweepErrands(): Promise<void> {
-    const pods = await listPods(ERRAND_LABEL)
-    for (const { metadata, status } of pods) {
-      if (status?.phase !== 'Succeeded' && status?.phase !== 'Failed') continue
+  /**
+   * Removes what a gateway that was killed has left running with nobody to wait for it: errands, and machines whose home is laid
+   * for longer than it may be.
+   * @param errandMsMax How long an errand may take with its image's way here.
+   */
+  async function sweepPods(errandMsMax: number): Promise<void> {
+    const [errands, pending] = await Promise.all([
+      listPods(ERRAND_LABEL),
+      listPods(INSTANCE_LABEL, 'status.phase=Pending'),
+    ])
+    const nowMs = Date.now()
+    const left = [
+      ...errands.filter(pod => isLeftErrand(pod, nowMs, errandMsMax)),
+      ...pending.filter(pod => isLeftLaying(pod, nowMs)),
+    ]
+    for (const { metadata } of left) {
       const { namespace = '', name = '', uid } = metadata ?? {}
       await remove('pods', { namespace, name, uid }, { graceS: 0 })
     }
   }
 
-  return { sweepErrands, findDisk, listDisks, listPods, apply, annotate, remove, findPod }
+  return { sweepPods, findDisk, listDisks, listPods, apply, annotate, remove, findPod }
 }
 
 export type KubeObjects = ReturnType<typeof createKubeObjects>

@@ -3,15 +3,9 @@ import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { VolumeSpec, VolumeStore, VolumeUse } from '../port/volumes.ts'
 import { awaitPod } from './await-pod.ts'
+import { planErrand } from './errand-pod.ts'
 import { type KubeLink, translated } from './kube-link.ts'
-import {
-  CLOUD_LABEL,
-  ERRAND_LABEL,
-  INSTANCE_LABEL,
-  type KubeNames,
-  pathOf,
-  VOLUME_LABEL,
-} from './kube-names.ts'
+import { CLOUD_LABEL, INSTANCE_LABEL, type KubeNames, pathOf, VOLUME_LABEL } from './kube-names.ts'
 import { quantity } from './kube-nodes.ts'
 import { type KubeObjects, ownerOf } from './kube-objects.ts'
 import { ordersIn } from './machine-orders.ts'
@@ -125,35 +119,24 @@ export function createKubeVolumes(deps: {
     const name = `measure-${names.volume(id)}`
     const place = { namespace, name }
     await objects.remove('pods', place, { graceS: 0 })
-    const pod = await objects.apply<V1Pod>(pathOf('pods', namespace, name), {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: {
-        name,
-        namespace,
-        labels: { [CLOUD_LABEL]: cloudId, [ERRAND_LABEL]: 'measure' },
-        ownerReferences: [ownerOf(claim)],
+    const plan = planErrand({
+      cloudId,
+      place,
+      what: 'measure',
+      owner: ownerOf(claim),
+      deadlineMs: MEASURE_TIMEOUT_MS,
+      container: {
+        image: deps.helperImage,
+        script: MEASURE_SCRIPT,
+        cpu: '1',
+        securityContext: { ...SECURITY, readOnlyRootFilesystem: true },
+        volumeMounts: [{ name: 'volume', mountPath: '/volume', readOnly: true }],
       },
       spec: {
-        restartPolicy: 'Never',
-        activeDeadlineSeconds: Math.ceil(MEASURE_TIMEOUT_MS / 1_000),
-        automountServiceAccountToken: false,
-        enableServiceLinks: false,
-        terminationGracePeriodSeconds: 0,
-        securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
-        containers: [
-          {
-            name: 'machine',
-            image: deps.helperImage,
-            command: ['/bin/sh', '-c', MEASURE_SCRIPT],
-            resources: { requests: { cpu: '10m', memory: '16Mi' }, limits: { cpu: '1', memory: '128Mi' } },
-            securityContext: { ...SECURITY, readOnlyRootFilesystem: true },
-            volumeMounts: [{ name: 'volume', mountPath: '/volume', readOnly: true }],
-          },
-        ],
         volumes: [{ name: 'volume', persistentVolumeClaim: { claimName: names.volume(id) } }],
       },
     })
+    const pod = await objects.apply<V1Pod>(pathOf('pods', namespace, name), plan)
     try {
       const done = await awaitPod(
         link,

@@ -1,5 +1,6 @@
 import { MAIN_SCRIPT, REPORT_PATH, UNNOTICED } from '../main-program.ts'
 import type { MachineSpec } from '../port/machines.ts'
+import { GPU_RESOURCE, GPU_TOLERATION, isOfGpuRuntime, WITHOUT_GPUS } from './gpu-environment.ts'
 import {
   CLOUD_LABEL,
   GPUS_ANNOTATION,
@@ -73,9 +74,15 @@ f=${REPORT_PATH}
 exit $code
 `
 
-/** Lays what the image has in the home onto a new disk; on one that holds anything already it would undo what is there. */
-const LAY_SCRIPT =
-  'for f in /berth-disk/* /berth-disk/.[!.]*; do [ -e "$f" ] && exit 0; done; cp -a "$1/." /berth-disk/ 2>/dev/null; exit 0'
+/**
+ * Lays what the image has in the home onto a new disk; on one that holds anything already it would undo what is there, unless that
+ * is the half of it from a try that was given up.
+ */
+const LAY_SCRIPT = `
+half=/berth-disk/.berth-half
+[ -e $half ] || for f in /berth-disk/* /berth-disk/.[!.]*; do [ -e "$f" ] && exit 0; done
+: > $half; cp -a "$1/." /berth-disk/ 2>/dev/null; rm -f $half; exit 0
+`
 
 /**
  * The pod of a machine. Environment is in its secret, so that whoever may look at pods reads none of it.
@@ -123,7 +130,7 @@ export function planPod(options: {
       ...(terms.userNamespaces && { hostUsers: false }),
       ...(terms.runtimeClass !== null && { runtimeClassName: terms.runtimeClass }),
       ...(Object.keys(selector).length > 0 && { nodeSelector: selector }),
-      tolerations: tolerations(gpus > 0),
+      tolerations: [...AWAY, ...(gpus > 0 ? [GPU_TOLERATION] : [])],
       ...(image.pull_secret !== null && { imagePullSecrets: [{ name: image.pull_secret }] }),
       securityContext: {
         seccompProfile: { type: 'RuntimeDefault' },
@@ -152,10 +159,14 @@ export function planPod(options: {
       ...fromImage(image),
       command: ['/bin/sh', '-c', FIRST_SCRIPT, 'berth'].map(literal),
       args: [MAIN_SCRIPT, rule, ...image.entrypoint, ...(spec.command ?? image.command)].map(literal),
-      env: env.map((name, at) => ({
-        name,
-        valueFrom: { secretKeyRef: { name: secret, key: envKey(at) } },
-      })),
+      env: [
+        ...(gpus === 0 ? WITHOUT_GPUS : []),
+        ...env.flatMap((name, at) =>
+          isOfGpuRuntime(name)
+            ? []
+            : [{ name, valueFrom: { secretKeyRef: { name: secret, key: envKey(at) } } }],
+        ),
+      ],
       resources: resourcesOf(spec),
       securityContext: SECURITY,
       volumeMounts: [
@@ -189,7 +200,7 @@ function resourcesOf({ cpu_count, memory_mb, disk_gb, gpu_uuids }: MachineOrders
   const held = {
     cpu: `${Math.max(1, Math.round(cpu_count * 1_000))}m`,
     memory: `${memory_mb}Mi`,
-    ...(gpu_uuids.length > 0 && { 'nvidia.com/gpu': String(gpu_uuids.length) }),
+    ...(gpu_uuids.length > 0 && { [GPU_RESOURCE]: String(gpu_uuids.length) }),
   }
   // What it writes beside its disk is the node's: bounded, but not kept for it.
   return {
@@ -203,6 +214,7 @@ function layingContainer({ image, spec }: MachineOrders) {
     name: 'lay',
     ...fromImage(image),
     command: ['/bin/sh', '-c', LAY_SCRIPT, 'berth', image.home].map(literal),
+    env: WITHOUT_GPUS,
     resources: resourcesOf({ ...spec, gpu_uuids: [] }),
     securityContext: SECURITY,
     volumeMounts: [{ name: DISK, mountPath: '/berth-disk', subPath: 'home' }],
@@ -215,15 +227,12 @@ function fromImage({ reference, is_pulled, pull_secret }: ImageFacts) {
   return { image: reference, imagePullPolicy: policy }
 }
 
-function tolerations(hasGpus: boolean) {
-  const away = ['not-ready', 'unreachable'].map(what => ({
-    key: `node.kubernetes.io/${what}`,
-    operator: 'Exists',
-    effect: 'NoExecute',
-    tolerationSeconds: NODE_PATIENCE_S,
-  }))
-  return [...away, ...(hasGpus ? [{ key: 'nvidia.com/gpu', operator: 'Exists' }] : [])]
-}
+const AWAY = ['not-ready', 'unreachable'].map(what => ({
+  key: `node.kubernetes.io/${what}`,
+  operator: 'Exists',
+  effect: 'NoExecute',
+  tolerationSeconds: NODE_PATIENCE_S,
+}))
 
 /** Kubernetes puts values in the place of `$(NAME)`, and takes one of two dollars away. */
 const literal = (word: string) => word.replaceAll('$', '$$$$')

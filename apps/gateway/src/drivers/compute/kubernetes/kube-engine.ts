@@ -83,7 +83,7 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
     gatewayNamespace: terms.gatewayNamespace,
     log,
   })
-  const { images, factsOf } = createKubeImages({ link, objects, names, cloudId, nodes, namespaces })
+  const { images, factsOf, ownLogin } = createKubeImages({ link, objects, names, cloudId, nodes, namespaces })
   const keeper = createKeeperClient({
     engine: `${id}/${cloudId}`,
     place: { kind: 'kubernetes', cluster: deps.place },
@@ -104,6 +104,7 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
     storageClass: terms.storageClass,
     namespaces,
     factsOf,
+    ownLogin,
     readReport: createReportReader(link).readReport,
     admit,
     placePatienceMs: deps.placePatienceMs,

@@ -1,9 +1,9 @@
-import type { V1Pod } from '@kubernetes/client-node'
+import type { V1PersistentVolumeClaim, V1Pod } from '@kubernetes/client-node'
 import { z } from 'zod'
 import { OciFailure } from '../oci/oci-failure.ts'
 import { describeImage } from '../oci/pull-image.ts'
 import { ComputeError } from '../port/compute-error.ts'
-import { parseReference } from '../port/image-reference.ts'
+import { parseReference, pinnedTo } from '../port/image-reference.ts'
 import type { ImageRecipe, ImageStore, PullProgress } from '../port/images.ts'
 import type { RegistryAccess, RegistryTerms } from '../port/registry-access.ts'
 import { awaitPod } from './await-pod.ts'
@@ -29,8 +29,10 @@ const keptSchema = z.object({
   command: z.array(z.string()),
   home: z.string(),
   is_user: z.boolean(),
-  /** The host whose login it needed; null for none. */
+  /** The secret with the login that it needed; null for none. */
   login: z.string().nullable(),
+  /** By the digest of what was described: nodes pull that, whatever became of its tag since. */
+  pinned: z.string(),
 })
 type KeptFacts = z.infer<typeof keptSchema>
 
@@ -51,13 +53,15 @@ export function createKubeImages(deps: {
   /** What is known of an image; null where its registry was never asked for whoever wants it. */
   async function keptOf(image: KubeImage): Promise<KeptFacts | null> {
     if (image.told && !image.is_pulled) {
-      return { ...image.told, home: image.home ?? HOME_OF_ROOT, is_user: false, login: null }
+      const { told, home, reference } = image
+      return { ...told, home: home ?? HOME_OF_ROOT, is_user: false, login: null, pinned: reference }
     }
     const namespace = await namespaces.ensure(image.owner ?? undefined)
     const path = pathOf('configmaps', namespace, names.image(image.reference))
     const found = await orNull(link.json<{ data?: Record<string, string> }>('GET', path))
     const kept = found?.data?.facts
-    return kept === undefined ? null : keptSchema.parse(JSON.parse(kept))
+    // What an earlier version wrote down is asked anew.
+    return kept === undefined ? null : (keptSchema.safeParse(JSON.parse(kept)).data ?? null)
   }
 
   /**
@@ -69,45 +73,57 @@ export function createKubeImages(deps: {
     const image = kubeImage(recipe)
     const kept = await keptOf(image)
     if (!kept) throw new ComputeError('image_unavailable', `${recipe.id} was not pulled yet`)
-    const { login, home, ...asked } = kept
+    const { login, home, pinned, ...asked } = kept
     const facts = { ...asked, ...image.told }
     if (login !== null) await lend(image, login, tenant)
     return {
       ...facts,
-      reference: image.reference,
+      reference: pinned,
       is_pulled: image.is_pulled,
       home: image.home ?? home,
-      pull_secret: login === null ? null : names.pullSecret(login),
+      pull_secret: login,
     }
   }
 
   /** A login is in the namespace of whoever pulled by it; the operator's goes along to where a machine is. */
-  async function lend(image: KubeImage, host: string, tenant: string | undefined): Promise<void> {
+  async function lend(image: KubeImage, name: string, tenant: string | undefined): Promise<void> {
     const from = names.namespace(image.owner ?? undefined)
     const to = names.namespace(tenant)
     if (from === to) return
-    const path = pathOf('secrets', from, names.pullSecret(host))
-    const found = await orNull(link.json<{ data?: Record<string, string> }>('GET', path))
+    const found = await orNull(
+      link.json<{ data?: Record<string, string> }>('GET', pathOf('secrets', from, name)),
+    )
     const data = found?.data?.['.dockerconfigjson']
-    if (data !== undefined) await keepLogin(to, host, data)
+    if (data !== undefined) await keepLogin(to, name, data)
   }
 
-  async function keepLogin(namespace: string, host: string, data: string): Promise<void> {
-    await objects.apply(pathOf('secrets', namespace, names.pullSecret(host)), {
+  async function keepLogin(namespace: string, name: string, data: string): Promise<void> {
+    await objects.apply(pathOf('secrets', namespace, name), {
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { name: names.pullSecret(host), namespace, labels: { [CLOUD_LABEL]: cloudId } },
+      metadata: { name, namespace, labels: { [CLOUD_LABEL]: cloudId } },
       type: 'kubernetes.io/dockerconfigjson',
       data: { '.dockerconfigjson': data },
     })
+  }
+
+  /**
+   * Has a login go with the last machine that needs it: each one's disk owns it, too. The operator's own copy stays, since other
+   * customers' machines are given it.
+   * @returns Whether it is there.
+   */
+  async function ownLogin(disk: V1PersistentVolumeClaim, name: string): Promise<boolean> {
+    const { namespace = '' } = disk.metadata ?? {}
+    if (namespace === names.namespace(undefined)) return true
+    return await objects.addOwner(pathOf('secrets', namespace, name), disk)
   }
 
   async function has(recipe: ImageRecipe): Promise<boolean> {
     const image = findKubeImage(recipe)
     // That a node has it says nothing of whether this customer may.
     if (!image || image.owner !== null) return false
-    if ((await keptOf(image)) === null) return false
-    return await nodes.haveImage(image.reference)
+    const kept = await keptOf(image)
+    return kept !== null && (await nodes.haveImage(kept.pinned))
   }
 
   async function pull(
@@ -125,19 +141,23 @@ export function createKubeImages(deps: {
     const terms = (await access?.(host)) ?? { login: null, ca: null, also: [] }
     const tenant = image.owner ?? undefined
     const namespace = await namespaces.ensure(tenant)
-    const bytes_total = await describe(image, { terms, host, namespace, signal })
+    const login = terms.login && names.pullSecret(host, image.owner, terms.login.username)
+    if (login !== null && terms.login) await keepLogin(namespace, login, loginFile(host, terms.login))
+    const { bytes_total, pinned } = await describe(image, { terms, login, namespace, signal })
     onProgress({ bytes_done: 0, bytes_total })
-    await fetch(image, { namespace, login: terms.login ? host : null, signal })
+    await fetch(pinned, { namespace, login, signal })
     onProgress({ bytes_done: bytes_total, bytes_total })
   }
 
-  /** Asks the registry what the image is, and keeps it. @returns How many bytes its layers have. */
+  /**
+   * Asks the registry what the image is, and keeps it.
+   * @returns How many bytes its layers have, and by what nodes are to pull it.
+   */
   async function describe(
     image: KubeImage,
-    asked: { terms: RegistryTerms; host: string; namespace: string; signal: AbortSignal },
-  ): Promise<number> {
-    const { terms, host, namespace, signal } = asked
-    if (terms.login) await keepLogin(namespace, host, loginFile(host, terms.login))
+    asked: { terms: RegistryTerms; login: string | null; namespace: string; signal: AbortSignal },
+  ): Promise<{ bytes_total: number; pinned: string }> {
+    const { terms, login, namespace, signal } = asked
     const found = await describeImage(image.reference, { terms, signal }).catch(cause => {
       if (cause instanceof OciFailure) throw new ComputeError(cause.code, cause.message, { cause })
       throw cause
@@ -147,7 +167,8 @@ export function createKubeImages(deps: {
       command: found.command,
       home: homeOf(found),
       is_user: !ROOTS.has(found.user),
-      login: terms.login ? host : null,
+      login,
+      pinned: pinnedTo(image.reference, digestToPull(found, image.owner)),
     }
     const name = names.image(image.reference)
     await objects.apply(pathOf('configmaps', namespace, name), {
@@ -156,16 +177,16 @@ export function createKubeImages(deps: {
       metadata: { name, namespace, labels: { [CLOUD_LABEL]: cloudId } },
       data: { facts: JSON.stringify(kept), reference: image.reference },
     })
-    return found.layers.reduce((sum, { size }) => sum + size, 0)
+    return { bytes_total: found.layers.reduce((sum, { size }) => sum + size, 0), pinned: kept.pinned }
   }
 
   /** Has a node fetch the image, by a pod that ends at once; the scheduler then prefers that node for its machines. */
   async function fetch(
-    image: KubeImage,
+    pinned: string,
     options: { namespace: string; login: string | null; signal: AbortSignal },
   ): Promise<void> {
     const { namespace, login, signal } = options
-    const name = `pull-${digestOf(image.reference)}`
+    const name = `pull-${digestOf(pinned)}`
     const plan = planErrand({
       cloudId,
       place: { namespace, name },
@@ -173,7 +194,7 @@ export function createKubeImages(deps: {
       deadlineMs: PULL_TIMEOUT_MS,
       // The image's own shell, which nobody pays for: it needs next to nothing to end.
       container: {
-        image: image.reference,
+        image: pinned,
         script: 'exit 0',
         cpu: '100m',
         imagePullPolicy: login === null ? 'IfNotPresent' : 'Always',
@@ -181,7 +202,7 @@ export function createKubeImages(deps: {
       tolerations: await nodes.errandTolerations(),
       spec: {
         ...(nodes.selector && { nodeSelector: nodes.selector }),
-        ...(login !== null && { imagePullSecrets: [{ name: names.pullSecret(login) }] }),
+        ...(login !== null && { imagePullSecrets: [{ name: login }] }),
       },
     })
     const pod = await objects.apply<V1Pod>(pathOf('pods', namespace, name), plan)
@@ -214,7 +235,15 @@ export function createKubeImages(deps: {
         'Dockerfiles are not built on Kubernetes yet: an image is built elsewhere, and pulled from its registry.',
     },
   }
-  return { images, factsOf }
+  return { images, factsOf, ownLogin }
+}
+
+/**
+ * By which digest nodes pull what was described. A customer's index could hold another image for them than the one that was looked
+ * at, so it is that one alone; the operator's own may have one for each kind of node.
+ */
+export function digestToPull(found: { manifest: string; index: string }, owner: string | null): string {
+  return owner === null ? found.index : found.manifest
 }
 
 /** What the kubelet reads a login from, as secrets hold it. */

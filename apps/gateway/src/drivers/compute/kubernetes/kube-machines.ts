@@ -42,6 +42,8 @@ export interface KubeMachinesDeps {
   storageClass: string | null
   namespaces: ReturnType<typeof createTenantNamespaces>
   factsOf(image: MachineSpec['image'], tenant: string | undefined): Promise<ImageFacts>
+  /** Has the login of a machine's image go with its disk. False where it is not there. */
+  ownLogin(disk: V1PersistentVolumeClaim, name: string): Promise<boolean>
   /** What a running machine says of its command's end. */
   readReport(pod: V1Pod): Promise<CommandEnd | null>
   /** Called before a machine starts; fails where it must not. */
@@ -103,7 +105,7 @@ export function createKubeMachines(deps: KubeMachinesDeps) {
       await mustHaveVolumes(spec, existing.namespace)
       await growDisk(existing, spec.disk_gb)
       const image = before?.image ?? (await deps.factsOf(spec.image, spec.tenant))
-      return orders.keep(existing.claim, spec, image)
+      return write(existing.claim, spec, image)
     }
     const namespace = await deps.namespaces.ensure(spec.tenant)
     const image = await deps.factsOf(spec.image, spec.tenant)
@@ -113,7 +115,24 @@ export function createKubeMachines(deps: KubeMachinesDeps) {
       planDisk(spec, namespace),
       signal,
     )
-    await orders.keep(claim, spec, image)
+    await write(claim, spec, image)
+  }
+
+  /** What is written down last, so that a machine without it is made anew. */
+  async function write(claim: V1PersistentVolumeClaim, spec: MachineSpec, image: ImageFacts): Promise<void> {
+    await orders.keep(claim, spec, { ...image, pull_secret: await loginOf(claim, spec, image) })
+  }
+
+  /** The login that goes with a machine; where the one that it had has gone with others, that of the last pull. */
+  async function loginOf(
+    claim: V1PersistentVolumeClaim,
+    spec: MachineSpec,
+    { pull_secret: before }: ImageFacts,
+  ): Promise<string | null> {
+    if (before === null || (await deps.ownLogin(claim, before))) return before
+    const { pull_secret } = await deps.factsOf(spec.image, spec.tenant)
+    if (pull_secret === null || (await deps.ownLogin(claim, pull_secret))) return pull_secret
+    throw new ComputeError('failed', 'the login of its image went with another machine')
   }
 
   function planDisk({ id, disk_gb }: MachineSpec, namespace: string) {

@@ -3,6 +3,9 @@ import { createHash } from 'node:crypto'
 /** Whoever made an object by server-side apply: all gateways are one manager, so that they never fight over a field. */
 export const FIELD_MANAGER = 'berth'
 
+/** Whoever adds owners to what several machines need: apart, so that applying it anew takes none of them away. */
+export const OWNERS_MANAGER = 'berth-owners'
+
 /** Names the cloud that an object belongs to. */
 export const CLOUD_LABEL = 'berth.cloud'
 /** The machine that a disk, its orders and its pod are of. */
@@ -38,8 +41,12 @@ export function createNames(cloudId: string) {
     selector: (...labels: string[]) => [`${CLOUD_LABEL}=${cloudId}`, ...labels].join(','),
     machine: (id: string) => `m-${id}`,
     volume: (id: string) => `v-${id}`,
-    /** The login at one registry, in a customer's namespace. */
-    pullSecret: (host: string) => `pull-${digestOf(host)}`,
+    /**
+     * A login at one registry: each user's there has one of its own, and the operator's is none of a customer's.
+     * @param owner The customer whose login it is; null for the operator's.
+     */
+    pullSecret: (host: string, owner: string | null, username: string) =>
+      `pull-${digestOf(JSON.stringify([host, owner, username]))}`,
     /** What an image says of itself. */
     image: (reference: string) => `image-${digestOf(reference)}`,
   }

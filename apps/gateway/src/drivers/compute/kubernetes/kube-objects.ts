@@ -10,6 +10,7 @@ import {
   FIELD_MANAGER,
   INSTANCE_LABEL,
   type KubeNames,
+  OWNERS_MANAGER,
   pathOf,
   type VOLUME_LABEL,
 } from './kube-names.ts'
@@ -84,6 +85,20 @@ export function createKubeObjects(deps: { link: KubeLink; names: KubeNames; clou
     })
   }
 
+  /**
+   * Has a disk own an object beside its other owners: it goes with the last of them. What is applied later leaves that as it is.
+   * @returns Whether it is there.
+   */
+  async function addOwner(path: string, disk: V1PersistentVolumeClaim): Promise<boolean> {
+    const patch = link.json('PATCH', path, {
+      query: { fieldManager: OWNERS_MANAGER },
+      // Owners are merged by their uid.
+      contentType: 'application/strategic-merge-patch+json',
+      body: { metadata: { ownerReferences: [ownerOf(disk)] } },
+    })
+    return (await orNull(patch)) !== null
+  }
+
   /** Notes something on a machine's disk. */
   function annotate(
     { namespace, claim }: FoundDisk,
@@ -153,7 +168,7 @@ export function createKubeObjects(deps: { link: KubeLink; names: KubeNames; clou
     }
   }
 
-  return { sweepPods, findDisk, listDisks, listPods, apply, annotate, remove, findPod }
+  return { sweepPods, findDisk, listDisks, listPods, apply, addOwner, annotate, remove, findPod }
 }
 
 export type KubeObjects = ReturnType<typeof createKubeObjects>

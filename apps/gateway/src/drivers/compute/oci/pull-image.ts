@@ -88,18 +88,20 @@ async function fetchImage(
 
 /**
  * What a registry says of an image, without its layers.
+ * @returns `index` is the digest of what the reference itself leads to: the manifest's own where that is no index of several.
  * @throws OciFailure.
  */
 export async function describeImage(
   reference: string,
   options: { terms: RegistryTerms; signal: AbortSignal },
-): Promise<ImageRecord> {
+): Promise<ImageRecord & { index: string }> {
   const parsed = parseReference(reference)
   if (!parsed) throw new OciFailure('not_an_image', 'its reference is none')
   const client = createRegistryClient({ ...options, reference: parsed, patience: PATIENCE })
   const found = await findManifest(client, parsed.version)
   const config = await fetchConfig(client, found.manifest.config, PATIENCE)
-  return recordOf(reference, { found, config, layers: layersOf(found.manifest, config.config) })
+  const record = recordOf(reference, { found, config, layers: layersOf(found.manifest, config.config) })
+  return { ...record, index: found.index }
 }
 
 type Manifest = z.infer<typeof manifestSchema>
@@ -108,17 +110,17 @@ type Manifest = z.infer<typeof manifestSchema>
 async function findManifest(
   client: RegistryClient,
   version: string,
-): Promise<{ digest: string; body: Buffer; manifest: Manifest }> {
+): Promise<{ digest: string; index: string; body: Buffer; manifest: Manifest }> {
   const { digest, body } = await client.manifest(version)
   const parsed = parseJson(body)
   const index = indexSchema.safeParse(parsed).data
-  if (!index) return { digest, body, manifest: asManifest(parsed) }
+  if (!index) return { digest, index: digest, body, manifest: asManifest(parsed) }
   const ours = index.manifests.find(
     ({ platform }) => platform?.os === 'linux' && platform.architecture === ARCHITECTURE,
   )
   if (!ours) throw new OciFailure('no_such_platform', process.arch)
   const one = await client.manifest(ours.digest)
-  return { ...one, manifest: asManifest(parseJson(one.body)) }
+  return { ...one, index: digest, manifest: asManifest(parseJson(one.body)) }
 }
 
 function asManifest(parsed: unknown): Manifest {

@@ -48,6 +48,16 @@ export function parseReference(text: string): ImageReference | null {
   return { host, repository, version: digest ?? tag }
 }
 
+/**
+ * The same image by a digest alone, so that it is one thing whatever becomes of its tag.
+ * @param reference As `parseReference` takes it.
+ */
+export function pinnedTo(reference: string, digest: string): string {
+  const [tagged = ''] = reference.split('@')
+  const colon = tagged.indexOf(':', tagged.lastIndexOf('/') + 1)
+  return `${colon < 0 ? tagged : tagged.slice(0, colon)}@${digest}`
+}
+
 /** The host of the registry that a reference leads to; empty for what is no reference. */
 export function registryOf(reference: string): string {
   return parseReference(reference)?.host ?? ''

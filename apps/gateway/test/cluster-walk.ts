@@ -161,6 +161,11 @@ export function describeClusterWalk(cluster: () => TestCluster): void {
     await expectCode(engine.machines.start(spec.id, never), 'quota_reached')
     expect(await engine.observation.status(spec.id)).toEqual({ state: 'created' })
     await engine.machines.remove(spec.id, never)
+    // What runs for a moment is none of them.
+    const volume = { id: 'counted', size_gb: 1, tenant: userId }
+    await engine.volumes.make(volume)
+    expect(await engine.volumes.measure(volume.id)).toMatchObject({ used_bytes: expect.any(Number) })
+    await engine.volumes.delete(volume.id)
     await kubectl('delete', 'pods', '-A', '-l', `berth.instance=${id}`, '--grace-period=0', '--force')
     await becomes(id, 'exited')
     expect((await list()).find(({ instance_id }) => instance_id === id)?.reason).toMatchObject({

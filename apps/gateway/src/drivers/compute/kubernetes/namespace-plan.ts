@@ -11,6 +11,9 @@ export interface TenantQuota {
 /** What a gateway may do in a customer's namespace: the role of `deploy/kubernetes/rbac.yaml` that it binds itself to. */
 const MACHINES_ROLE = 'berth-machines'
 
+/** Pods for a moment that one customer may have at once, where machines are counted. */
+const ERRANDS_MAX = 10
+
 interface Plan {
   path: string
   object: Record<string, unknown>
@@ -63,16 +66,10 @@ export function planNamespace(options: {
       spec: policyOf(options),
     },
   })
-  const hard = hardOf(quota)
-  if (hard) {
+  for (const { name, ...spec } of quotasOf(quota)) {
     plans.push({
-      path: `/api/v1/namespaces/${namespace}/resourcequotas/berth`,
-      object: {
-        apiVersion: 'v1',
-        kind: 'ResourceQuota',
-        metadata: { name: 'berth', namespace, labels },
-        spec: { hard },
-      },
+      path: `/api/v1/namespaces/${namespace}/resourcequotas/${name}`,
+      object: { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name, namespace, labels }, spec },
     })
   }
   return plans
@@ -142,11 +139,24 @@ function asNetwork(network: string): string {
   return `${network}/${isOfSix(network) ? 128 : 32}`
 }
 
-function hardOf({ pods, gpus, disk_gb }: TenantQuota): Record<string, string> | null {
+/**
+ * Machines are counted apart from errands, which end by themselves and are told by that: whoever has all machines that they may have
+ * still has images fetched and volumes measured.
+ */
+function quotasOf({ pods, gpus, disk_gb }: TenantQuota) {
+  if (pods === undefined && gpus === undefined && disk_gb === undefined) return []
   const hard = {
-    ...(pods !== undefined && { pods: String(pods) }),
     ...(gpus !== undefined && { 'requests.nvidia.com/gpu': String(gpus) }),
     ...(disk_gb !== undefined && { 'requests.storage': `${disk_gb}Gi` }),
   }
-  return Object.keys(hard).length > 0 ? hard : null
+  return [
+    // Applied though it says nothing: it may say more from an earlier time.
+    { name: 'berth', hard },
+    ...(pods === undefined
+      ? []
+      : [
+          { name: 'berth-machines', hard: { pods: String(pods) }, scopes: ['NotTerminating'] },
+          { name: 'berth-errands', hard: { pods: String(ERRANDS_MAX) }, scopes: ['Terminating'] },
+        ]),
+  ]
 }

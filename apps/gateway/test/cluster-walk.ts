@@ -22,6 +22,7 @@ import { expectCode, never } from '../src/drivers/compute/conformance/tools.ts'
 import { kubectl, type TestCluster } from '../src/drivers/compute/kubernetes/cluster-fixture.ts'
 import { createKubeEngine } from '../src/drivers/compute/kubernetes/kube-engine.ts'
 import type { Engine } from '../src/drivers/compute/port/engine.ts'
+import { offered } from '../src/drivers/compute/port/part.ts'
 import { shippedCatalogue } from './shipped-catalogue.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
@@ -163,9 +164,10 @@ export function describeClusterWalk(cluster: () => TestCluster): void {
     await engine.machines.remove(spec.id, never)
     // What runs for a moment is none of them.
     const volume = { id: 'counted', size_gb: 1, tenant: userId }
-    await engine.volumes.make(volume)
-    expect(await engine.volumes.measure(volume.id)).toMatchObject({ used_bytes: expect.any(Number) })
-    await engine.volumes.delete(volume.id)
+    const volumes = offered(engine.volumes)
+    await volumes.make(volume)
+    expect(await volumes.measure(volume.id)).toMatchObject({ used_bytes: expect.any(Number) })
+    await volumes.delete(volume.id)
     await kubectl('delete', 'pods', '-A', '-l', `berth.instance=${id}`, '--grace-period=0', '--force')
     await becomes(id, 'exited')
     expect((await list()).find(({ instance_id }) => instance_id === id)?.reason).toMatchObject({

@@ -89,6 +89,8 @@ export async function openTestCluster(): Promise<TestCluster> {
   }
   const dir = mkdtempSync(join(tmpdir(), 'berth-cluster-'))
   await kubectl('apply', '-f', RBAC)
+  // What an earlier version gave stays in a cluster that is not made anew.
+  await kubectl('delete', 'clusterrole,clusterrolebinding', 'berth-kubelets', '--ignore-not-found')
   const token = (await kubectl('-n', 'berth', 'create', 'token', 'berth-gateway', '--duration=24h')).trim()
   const file = join(dir, 'kubeconfig')
   const config = JSON.parse(await kubectl('config', 'view', '--raw', '-o', 'json')) as {

@@ -25,6 +25,7 @@ import type { Engine } from '../port/engine.ts'
 import type { MachineSpec } from '../port/machines.ts'
 import { clusterProbe, kubectl, openTestCluster, type TestCluster } from './cluster-fixture.ts'
 import { createKubeEngine } from './kube-engine.ts'
+import { createKubeLink } from './kube-link.ts'
 
 const log = pino({ level: 'silent' })
 const cloudId = `t${randomBytes(4).toString('hex')}`
@@ -105,6 +106,32 @@ function describeFaults(
       expect(await engine.observation.status(machine.id)).toEqual({ state: 'absent' })
       await engine.shutdown()
     }
+  })
+
+  test('its rights end at the namespaces that it makes', async () => {
+    const link = await createKubeLink(cluster().place)
+    const apply = (path: string, kind: string, rest: object = {}) =>
+      link.json('PATCH', path, {
+        query: { fieldManager: 'berth', force: true },
+        contentType: 'application/apply-patch+yaml',
+        body: { kind, metadata: { name: path.split('/').at(-1) }, ...rest },
+      })
+    const rbac = 'rbac.authorization.k8s.io'
+    const roleRef = { apiGroup: rbac, kind: 'ClusterRole', name: 'berth-machines' }
+    const binding = `/apis/${rbac}/v1/namespaces/kube-system/rolebindings/berth`
+    const refusal = expect.objectContaining({ message: expect.stringContaining('namespaces berth-… alone') })
+    await expect(apply(binding, 'RoleBinding', { apiVersion: `${rbac}/v1`, roleRef })).rejects.toEqual(
+      refusal,
+    )
+    for (const name of ['kube-system', 'elsewhere', 'berth'])
+      await expect(apply(`/api/v1/namespaces/${name}`, 'Namespace', { apiVersion: 'v1' })).rejects.toEqual(
+        refusal,
+      )
+    // Nor may it ask kubelets, which run programs for whoever may.
+    const [node] = JSON.parse(await kubectl('get', 'nodes', '-o', 'json')).items
+    const proxied = `/api/v1/nodes/${node.metadata.name}/proxy/stats/summary`
+    await expect(link.json('GET', proxied)).rejects.toMatchObject({ status: 403 })
+    link.close()
   })
 
   test('what a killed gateway has left half made is made whole, or taken away', async () => {

@@ -242,7 +242,7 @@ export function createKubeImages(deps: {
  * By which digest nodes pull what was described. A customer's index could hold another image for them than the one that was looked
  * at, so it is that one alone; the operator's own may have one for each kind of node.
  */
-export function digestToPull(found: { manifest: string; index: string }, owner: string | null): string {
+function digestToPull(found: { manifest: string; index: string }, owner: string | null): string {
   return owner === null ? found.index : found.manifest
 }
 

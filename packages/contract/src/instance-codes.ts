@@ -69,6 +69,7 @@ export const INSTANCE_REASON_CODES = [
   'image_needs_login',
   'image_login_refused',
   'image_login_gone',
+  'image_not_allowed',
   'image_unfit',
   'image_damaged',
   'registry_unreachable',

@@ -235,6 +235,7 @@ export function failureOf(error: unknown, row: OwnImageRow): { code: ImageReason
     case 'image_needs_login':
     case 'image_login_refused':
     case 'image_login_gone':
+    case 'image_not_allowed':
     case 'image_unfit':
     case 'image_unavailable':
       return { code: 'registry_failed', isFinal: true }

@@ -43,11 +43,17 @@ describe('an engine’s description', () => {
         shared_volumes: true,
         node_selector: { 'berth.example/machines': 'yes' },
         network_policies: 'enforced',
+        customer_images: 'allowed',
         customer_quota: { pods: 20, gpus: 8 },
       },
     ],
   ])('is taken, with what it leaves out: %o', described => {
     expect(engineDescriptionSchema.parse(described)).toMatchObject(described)
+  })
+
+  test('takes no images that customers name, unless the operator says so', () => {
+    const described = { driver: 'kubernetes', kubeconfig: 'x' }
+    expect(engineDescriptionSchema.parse(described)).toMatchObject({ customer_images: 'refused' })
   })
 
   test.each([

@@ -104,6 +104,8 @@ const kubernetes = z
     network_policies: z.enum(['enforced', 'unknown']).default('unknown'),
     /** Where gateways are, that reach machines by their addresses. */
     gateway_namespace: nameField.optional(),
+    /** Whether customers name images of any registry: nodes then go wherever such a one sends them, whatever network they are in. */
+    customer_images: z.enum(['allowed', 'refused']).default('refused'),
     /** What counts how much volumes hold: it has a shell and `du`. */
     helper_image: z.string().min(1).max(URL_LENGTH_MAX).default('busybox:1.36'),
     /** What the machines of one customer may have, all together. */

@@ -121,6 +121,7 @@ function termsOf(described: DescribedCluster): ClusterTerms {
     policiesHold: described.network_policies === 'enforced',
     reachesPods: described.in_cluster === true,
     gatewayNamespace: gateway_namespace,
+    customerImages: described.customer_images === 'allowed',
     helperImage: described.helper_image,
     quota: described.customer_quota,
   }

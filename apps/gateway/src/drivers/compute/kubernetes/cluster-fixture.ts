@@ -130,6 +130,7 @@ export async function openTestCluster(): Promise<TestCluster> {
       policiesHold: false,
       reachesPods: false,
       gatewayNamespace: null,
+      customerImages: true,
       helperImage: reference,
       quota: {},
     },

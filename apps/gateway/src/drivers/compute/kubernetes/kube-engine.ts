@@ -41,6 +41,8 @@ export interface ClusterTerms {
   /** Whether the gateway is in the pods' network. */
   reachesPods: boolean
   gatewayNamespace: string | null
+  /** Whether customers name images of any registry. */
+  customerImages: boolean
   helperImage: string
   quota: TenantQuota
 }
@@ -83,7 +85,10 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
     gatewayNamespace: terms.gatewayNamespace,
     log,
   })
-  const { images, factsOf, ownLogin } = createKubeImages({ link, objects, names, cloudId, nodes, namespaces })
+  const { images, factsOf, ownLogin } = createKubeImages({
+    ...{ link, objects, names, cloudId, nodes, namespaces },
+    customerImages: terms.customerImages,
+  })
   const keeper = createKeeperClient({
     engine: `${id}/${cloudId}`,
     place: { kind: 'kubernetes', cluster: deps.place },

@@ -1,7 +1,7 @@
 import type { V1Pod, V1Secret } from '@kubernetes/client-node'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { never } from '../conformance/tools.ts'
+import { expectCode, never } from '../conformance/tools.ts'
 import { digestOf, makeImage, makeIndex, startRegistry } from '../oci/registry-fixture.ts'
 import type { RegistryLogin } from '../port/registry-access.ts'
 import { KubeRefusal } from './kube-errors.ts'
@@ -25,7 +25,7 @@ afterAll(() => registry.close())
 beforeEach(() => registry.does(() => false))
 
 /** As much of an API server as images ask of one: it keeps what is applied, and its node has each image at once. */
-function openCluster() {
+function openCluster({ customerImages = true } = {}) {
   const kept = new Map<string, Record<string, unknown>>()
   const pods: V1Pod[] = []
   const owned: [string, unknown][] = []
@@ -57,7 +57,7 @@ function openCluster() {
     ...{ link, objects, names, cloudId, quota: {}, opened: [], gatewayNamespace: null },
     log: pino({ level: 'silent' }),
   })
-  const made = createKubeImages({ link, objects, names, cloudId, nodes, namespaces })
+  const made = createKubeImages({ link, objects, names, cloudId, nodes, namespaces, customerImages })
   const recipe = (owner?: string) => ({
     id: 'image',
     parts: { kubernetes: registry.reference },
@@ -146,4 +146,13 @@ describe('logins at one registry', () => {
     expect(await ownLogin(diskIn(names.namespace(undefined)), pull_secret ?? '')).toBe(true)
     expect(owned).toHaveLength(1)
   })
+})
+
+test('an image that a customer names is refused before its registry is asked, unless the operator takes those', async () => {
+  const { pull, pods, images, recipe } = openCluster({ customerImages: false })
+  await expectCode(pull('anna'), 'image_not_allowed')
+  expect(images.lackFor(recipe('anna'))).toContain('customer_images')
+  expect([registry.asked, pods]).toEqual([[], []])
+  await pull()
+  expect(pods).toHaveLength(1)
 })

@@ -16,6 +16,10 @@ import { findKubeImage, type KubeImage, kubeImage } from './kube-recipe.ts'
 import type { ImageFacts } from './pod-plan.ts'
 import type { createTenantNamespaces } from './tenant-namespaces.ts'
 
+const NO_KUBE_IMAGE =
+  'Its recipe names no image for Kubernetes: a reference, such as debian:12, which nodes can pull.'
+const NO_CUSTOMER_IMAGES =
+  'The operator takes no images here that customers name: see customer_images in the engine’s description.'
 const HOME_OF_ROOT = '/root'
 /** More than the layers of any image take to come; whoever waits has a shorter patience. */
 export const PULL_TIMEOUT_MS = 3_600_000
@@ -47,6 +51,8 @@ export function createKubeImages(deps: {
   cloudId: string
   nodes: KubeNodes
   namespaces: ReturnType<typeof createTenantNamespaces>
+  /** Whether customers name images of any registry. */
+  customerImages: boolean
 }) {
   const { link, objects, names, cloudId, nodes, namespaces } = deps
 
@@ -118,6 +124,8 @@ export function createKubeImages(deps: {
     return await objects.addOwner(pathOf('secrets', namespace, name), disk)
   }
 
+  const isRefused = ({ owner }: ImageRecipe) => owner !== undefined && !deps.customerImages
+
   async function has(recipe: ImageRecipe): Promise<boolean> {
     const image = findKubeImage(recipe)
     // That a node has it says nothing of whether this customer may.
@@ -133,6 +141,7 @@ export function createKubeImages(deps: {
     access?: RegistryAccess,
   ): Promise<void> {
     const image = kubeImage(recipe)
+    if (isRefused(recipe)) throw new ComputeError('image_not_allowed', NO_CUSTOMER_IMAGES)
     if (await has(recipe)) return
     if (!image.is_pulled) {
       throw new ComputeError('image_unavailable', `no node has ${image.reference}, which is never pulled`)
@@ -220,10 +229,10 @@ export function createKubeImages(deps: {
   }
 
   const images: ImageStore = {
-    lackFor: recipe =>
-      findKubeImage(recipe)
-        ? null
-        : 'Its recipe names no image for Kubernetes: a reference, such as debian:12, which nodes can pull.',
+    lackFor: recipe => {
+      if (!findKubeImage(recipe)) return NO_KUBE_IMAGE
+      return isRefused(recipe) ? NO_CUSTOMER_IMAGES : null
+    },
     has: recipe => translated('looking for an image', () => has(recipe)),
     pull: (recipe, onProgress, signal, access) =>
       translated('pulling an image', () => pull(recipe, onProgress, signal, access)),

@@ -11,6 +11,8 @@ export type ComputeErrorCode =
   | 'image_login_refused'
   /** The login that it needs is not there any more. Final. */
   | 'image_login_gone'
+  /** The operator takes no images here that customers name. Final. */
+  | 'image_not_allowed'
   /** What there is of it cannot be run here: another kind of processor or of thing, or too large. Final. */
   | 'image_unfit'
   /** Its bytes are not those that it names, and were not spoilt on the way. Final. */

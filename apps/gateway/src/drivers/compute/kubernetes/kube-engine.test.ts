@@ -226,7 +226,16 @@ function describeFaults(
     expect(JSON.parse(await kubectl('get', 'pods', '-A', '-l', 'berth.errand', '-o', 'json')).items).toEqual(
       [],
     )
+    // Its node pulled what was looked at, and the login goes with the last machine that needs it.
+    const [pod] = JSON.parse(
+      await kubectl('get', 'pods', '-A', '-l', `berth.instance=${machine.id}`, '-o', 'json'),
+    ).items
+    expect(pod.spec.containers[0].image).toMatch(/\/t\/image@sha256:[0-9a-f]{64}$/)
+    const place = ['-n', pod.metadata.namespace, 'get', 'secrets', '-o', 'name']
+    const [{ name: login }] = pod.spec.imagePullSecrets
+    expect(await kubectl(...place)).toContain(login)
     await engine.machines.remove(machine.id, never)
+    await eventually(async () => expect(await kubectl(...place)).not.toContain(login))
     await engine.shutdown()
     registry.close()
   })

@@ -64,7 +64,9 @@ export function createOpenAiServer(options: OpenAiServerOptions): ModelServer {
   async function askWithJson(request: ModelRequest, signal: AbortSignal): Promise<Head> {
     const headers = { 'content-type': 'application/json', ...authorization }
     const body = encodeBody(request, { model })
-    const answer = await post(`${url}/${request.path}`, { headers, body, signal })
+    // What a picture costs is worth a connection of its own, on which nothing is sent again.
+    const mayWait = request.path !== 'images/generations'
+    const answer = await post(`${url}/${request.path}`, { headers, body, signal }, mayWait)
     const { statusCode: status = 0, headers: said } = answer
     if (REDIRECTS.includes(status)) {
       answer.destroy()

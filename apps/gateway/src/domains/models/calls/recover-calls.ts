@@ -20,7 +20,7 @@ export interface RecoverDeps {
 export async function recoverCalls(deps: RecoverDeps): Promise<void> {
   const { journal, log, togetherMax } = deps
   for (const left of journal.left()) {
-    const lines = [...left.odd]
+    const lines: (EndedCall | string)[] = [...left.odd]
     let reason: unknown
     for (const [userId, ended] of Map.groupBy(left.calls, call => call.userId)) {
       for (let at = 0; at < ended.length; at += togetherMax) {

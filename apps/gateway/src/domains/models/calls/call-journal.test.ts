@@ -1,3 +1,4 @@
+import type * as Fs from 'node:fs'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import { createCallJournal } from './call-journal.ts'
 /** How a disk that is full writes: a part of what it is given, or nothing. */
 const disk = vi.hoisted(() => ({ isFull: false }))
 vi.mock('node:fs', async original => {
-  const fs = await original<typeof import('node:fs')>()
+  const fs = await original<typeof Fs>()
   return {
     ...fs,
     writeSync: (fd: number, line: Buffer) => fs.writeSync(fd, disk.isFull ? line.subarray(0, 20) : line),

@@ -287,12 +287,12 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     }),
     outbound,
   })
-  const regions = createRegions({ ...base, catalogue, fleet })
-  fleet.onChange(regions.seedStock)
   const catalogues = createCatalogues({
     ...{ ...base, listen, held: catalogue, servers: modelServers, read: parts.readCatalogue },
     selfId: parts.gatewayId,
   })
+  const regions = createRegions({ ...base, catalogue, fleet, isDraining: catalogues.isDraining })
+  fleet.onChange(regions.seedStock)
   catalogues.onTaken(regions.seedStock)
   const billing = createBilling({
     sla: catalogue.sla,

@@ -2,11 +2,19 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CallInput } from '@berth/contract/call'
-import { deployInstance, getPrice, listInstances } from '@berth/contract/instances'
+import {
+  deployInstance,
+  getPrice,
+  listInstances,
+  startInstance,
+  stopInstance,
+} from '@berth/contract/instances'
 import { listModels } from '@berth/contract/models'
 import { listGpuSpecs, listRegions } from '@berth/contract/regions'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { GatewayParts } from '../src/compose.ts'
+import { createFakeEngine, type FakeEngine } from '../src/drivers/compute/fake/fake-engine.ts'
 import { createOperatorFixture } from '../src/operator/type-commands-fixture.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { type Config, readConfig } from '../src/platform/config/config.ts'
@@ -18,6 +26,7 @@ import { startGateway, type TestGateway } from './start-gateway.ts'
 
 let first: TestGateway
 let second: TestGateway
+let compute: FakeEngine
 let folder: string
 let config: Config
 let operator: ReturnType<typeof createOperatorFixture>
@@ -29,8 +38,9 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'berth-apply-'))
   config = readConfig({})
   shipped = readFileSync(config.catalogueFile, 'utf8')
-  first = await startGateway()
-  second = await startGateway({ database: { ...first.database, close: async () => {} } })
+  compute = createFakeEngine({ clock: systemClock })
+  first = await startGateway({ compute })
+  second = await another()
   const { operators } = first.gateway.audit
   operator = createOperatorFixture({
     ...{ clock: systemClock, ids: systemIds, config },
@@ -46,6 +56,10 @@ afterAll(async () => {
   await first.stop()
   rmSync(folder, { recursive: true, force: true })
 })
+
+/** One more gateway on the same database and engine. */
+const another = (parts: Partial<GatewayParts> = {}) =>
+  startGateway({ compute, database: { ...first.database, close: async () => {} }, ...parts })
 
 /** A file with what ships, some texts of which are others. */
 function fileWith(...others: [text: string, other: string][]): string {
@@ -217,8 +231,7 @@ test('[R6.5] a gateway that starts goes by its file, says in its log that anothe
   const file = fileWith(['price_per_hour: "0.08"', 'price_per_hour: "0.13"'])
   expect((await operator.type('catalogue', 'apply', file)).exit).toBe(0)
   const said: string[] = []
-  const third = await startGateway({
-    database: { ...first.database, close: async () => {} },
+  const third = await another({
     log: pino(
       { level: 'warn' },
       { write: line => void said.push((JSON.parse(line) as { msg: string }).msg) },
@@ -238,4 +251,58 @@ test('[R6.5] a gateway that starts goes by its file, says in its log that anothe
   } finally {
     await third.stop()
   }
+})
+
+test('[R6.5] nothing new is placed in a region that drains, whatever is applied, and what runs there goes on', async () => {
+  const isOpen = async () => {
+    const lists = both().map(gateway => gateway.data(listRegions, { query: {} }, { token }))
+    return (await Promise.all(lists)).map(
+      ({ items }) => items.find(({ code }) => code === 'us-west')?.enabled,
+    )
+  }
+  expect(await operator.type('regions drain nowhere')).toMatchObject({ exit: 3 })
+  expect((await operator.type('regions drain us-west --dry-run')).exit).toBe(0)
+  expect(await isOpen()).toEqual([true, true])
+  expect(await operator.type('regions drain us-west')).toMatchObject({
+    ...{ exit: 0, out: 'us-west drains: 2 of 2 gateways go by it.\n' },
+  })
+  expect(await isOpen()).toEqual([false, false])
+  // An apply that has it open does not open it, nor does a gateway that starts.
+  const file = fileWith(['price_per_hour: "0.08"', 'price_per_hour: "0.14"'])
+  expect((await operator.type('catalogue', 'apply', file)).exit).toBe(0)
+  expect(await isOpen()).toEqual([false, false])
+  const third = await another()
+  for (const gateway of [...both(), third]) {
+    const { envelope } = await gateway.call(deployInstance, deployOf('drained'), { token })
+    expect(envelope).toMatchObject({ status: 'error', code: 'region_draining' })
+  }
+  const own = await first.data(listInstances, {}, { token })
+  const stopped = own.find(({ name }) => name === 'new')?.instance_id ?? ''
+  await first.data(stopInstance, { params: { id: stopped } }, { token })
+  const isStopped = async () => {
+    const mine = await first.data(listInstances, {}, { token })
+    return mine.find(({ instance_id }) => instance_id === stopped)?.status
+  }
+  await expect.poll(isStopped, { timeout: 20_000 }).toBe('stopped')
+  const again = await third.call(
+    startInstance,
+    { body: { instance_id: stopped, gpu_count: 1, gpu_spec_id: 'cpu' } },
+    { token },
+  )
+  expect(again.envelope).toMatchObject({ status: 'error', code: 'region_draining' })
+  await third.stop()
+  const mine = await first.data(listInstances, {}, { token })
+  expect(mine.find(({ name }) => name === 'old')?.status).toBe('running')
+  expect(await operator.type('instances', 'evacuate', 'us-west', '--dry-run')).toMatchObject({ exit: 0 })
+  const [listed] = (await operator.json('regions', 'list')) as object[]
+  expect(listed).toMatchObject({
+    code: 'us-west',
+    enabled: true,
+    drains_since: expect.any(String),
+    instances: 2,
+  })
+
+  expect((await operator.type('regions undrain us-west')).out).toContain('2 of 2 gateways')
+  expect(await isOpen()).toEqual([true, true])
+  await second.data(deployInstance, deployOf('again'), { token })
 })

@@ -83,6 +83,11 @@ const MADE: Record<string, () => Promise<string[]>> = {
       .toBe('running')
     return ['us-west', '--while-open']
   },
+  'regions drain': async () => ['eu-frankfurt'],
+  'regions undrain': async () => {
+    await operator.json('regions', 'drain', 'ap-singapore')
+    return ['ap-singapore']
+  },
   'catalogue apply': async () => {
     const file = join(folder, `${code()}.yaml`)
     const shipped = readFileSync(readConfig({}).catalogueFile, 'utf8')

@@ -128,6 +128,7 @@ export const ERRORS = {
 
   // Compute.
   region_not_supported: rule(400, 'change'),
+  region_draining: rule(409, 'change'),
   gpu_spec_unknown: rule(400, 'change'),
   image_unknown: rule(400, 'change'),
   kind_not_supported: rule(400, 'change'),

@@ -9,6 +9,8 @@ export const region = z.object({
   name: z.string(),
   /** A disabled region is listed and refuses deploys (R5.4). */
   enabled: z.boolean(),
+  /** It is closed for now alone: what runs there goes on. */
+  draining: z.boolean(),
   /** What a GB that a machine sends out of it costs; 0 where that is free. */
   traffic_micro_per_gb: micro,
 })

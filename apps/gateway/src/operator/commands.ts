@@ -13,6 +13,7 @@ import { logCommands } from './log-commands.ts'
 import { mailCommands } from './mail-commands.ts'
 import { payoutsCommands } from './payouts-commands.ts'
 import { refundsCommands } from './refunds-commands.ts'
+import { regionsCommands } from './regions-commands.ts'
 
 /** All that operators can do, in the order of the help: parsing, help, completion and the guide are made from this. */
 export const COMMANDS: readonly Command[] = [
@@ -22,6 +23,7 @@ export const COMMANDS: readonly Command[] = [
   ...refundsCommands,
   ...payoutsCommands,
   ...instancesCommands,
+  ...regionsCommands,
   ...imagesCommands,
   ...catalogueCommands,
   ...booksCommands,

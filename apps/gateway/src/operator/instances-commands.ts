@@ -74,8 +74,7 @@ export const instancesCommands = [
     summary: 'Stops all that runs in a region; its customers are told by mail',
     details:
       'What is stored stays, on its engine: instances do not move to another region. They are not started again by ' +
-      'themselves. To keep new ones away say enabled: false for the region in the catalogue and apply it first, or ' +
-      '--while-open.',
+      'themselves. Keep new ones away by regions drain first, or say --while-open.',
     destroys: true,
     arguments: {
       region: required(
@@ -92,17 +91,22 @@ export const instancesCommands = [
     async plan({ installation, config }, given) {
       const { instances, catalogues } = await installation()
       const { readCatalogue, readCatalogueText } = await import('../gateway-parts.ts')
-      const sources = (await catalogues.gateways()).flatMap(({ source }) => source ?? [])
-      const read = sources.map(source => readCatalogueText(source, 'what gateways go by'))
-      const offered = (read.length > 0 ? read : [readCatalogue(config())]).flatMap(({ regions }) =>
-        regions.filter(({ code }) => code === given.region),
+      const gateways = (await catalogues.gateways()).flatMap(({ source, drained }) =>
+        source === null ? [] : { drained, regions: readCatalogueText(source, 'what gateways go by').regions },
+      )
+      const drains = (await catalogues.drains()).map(({ regionCode }) => regionCode)
+      const read =
+        gateways.length > 0 ? gateways : [{ drained: drains, regions: readCatalogue(config()).regions }]
+      const offered = read.flatMap(({ drained, regions }) =>
+        regions
+          .filter(({ code }) => code === given.region)
+          .map(({ code, enabled }) => enabled && !drained.includes(code)),
       )
       const all = await instances.desk.list({ regionCode: given.region })
       if (offered.length === 0 && all.length === 0) throw new NotFound(`There is no region ${given.region}.`)
-      if (offered.some(({ enabled }) => enabled) && !given['while-open']) {
+      if (offered.includes(true) && !given['while-open']) {
         throw new Refused(
-          `Customers can deploy in ${given.region}: say enabled: false for it in the catalogue and have that taken by ` +
-            'catalogue apply first, or --while-open.',
+          `Customers can deploy in ${given.region}: say regions drain ${given.region} first, or --while-open.`,
         )
       }
       const running = all.filter(({ mayRun, desired }) => mayRun && desired === 'running')

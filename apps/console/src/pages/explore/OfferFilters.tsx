@@ -41,9 +41,9 @@ export function OfferFilters(props: OfferFiltersProps) {
           onChange={region => onChange({ region })}
           options={[
             { value: '', label: t('all_regions') },
-            ...regions.map(({ code, name, enabled }) => ({
+            ...regions.map(({ code, name, enabled, draining }) => ({
               value: code,
-              label: enabled ? name : t('region_off', { name }),
+              label: enabled ? name : t(draining ? 'region_drains' : 'region_off', { name }),
               disabled: !enabled,
             })),
           ]}

@@ -36,10 +36,11 @@ const SPECS = [
   specOf({ id: 'b200', name: 'B200', vram_gb: 192, stock_known: false, price_micro_per_hour: '4990000' }),
 ]
 const REGIONS = [
-  { code: 'us-west', name: 'us-west', enabled: true, traffic_micro_per_gb: '0' },
-  { code: 'eu', name: 'Frankfurt', enabled: true, traffic_micro_per_gb: '0' },
-  { code: 'ap', name: 'Singapore', enabled: true, traffic_micro_per_gb: '0' },
-  { code: 'sa', name: 'São Paulo', enabled: false, traffic_micro_per_gb: '0' },
+  { code: 'us-west', name: 'us-west', enabled: true, draining: false, traffic_micro_per_gb: '0' },
+  { code: 'eu', name: 'Frankfurt', enabled: true, draining: false, traffic_micro_per_gb: '0' },
+  { code: 'ap', name: 'Singapore', enabled: true, draining: false, traffic_micro_per_gb: '0' },
+  { code: 'sa', name: 'São Paulo', enabled: false, draining: false, traffic_micro_per_gb: '0' },
+  { code: 'us-east', name: 'us-east', enabled: false, draining: true, traffic_micro_per_gb: '0' },
 ]
 
 async function open(at = '') {
@@ -143,6 +144,13 @@ describe('offers', () => {
   test('a region that is not open is none that can be asked for', async () => {
     await open('?region=sa')
     screen.getByText(/left out: region “sa”/)
+  })
+
+  test('a region that is closed for now says so', async () => {
+    await open()
+    const closed = screen.getByRole('radio', { name: 'us-east (takes nothing new for now)' })
+    expect((closed as HTMLInputElement).disabled).toBe(true)
+    screen.getByRole('radio', { name: 'São Paulo (not open)' })
   })
 
   test('[R1.4] [R3.3] cards or a table, with what a week and a month cost, is a choice that is kept', async () => {

@@ -9,7 +9,7 @@ import { notify, type OpenDatabase } from '../../platform/database/open-database
 import { gateway } from '../../platform/gateways/tables.ts'
 import type { Logger } from '../../platform/log.ts'
 import { createLoop } from '../../platform/loop.ts'
-import { appliedCatalogue, heldCatalogue } from './tables.ts'
+import { appliedCatalogue, heldCatalogue, regionDrain } from './tables.ts'
 
 /** Told when a catalogue was applied. */
 const CATALOGUE_CHANNEL = 'catalogue'
@@ -35,6 +35,8 @@ export interface GatewayCatalogue {
   version: number
   /** Why it did not take that one. */
   trouble: string | null
+  /** Codes of regions that it lets drain. */
+  drained: string[]
 }
 
 /** A change as a person reads it: `~ GPU l4  price_per_hour: $0.80 → $0.90`. */
@@ -66,6 +68,11 @@ export function createCatalogues(deps: {
   /** The newest that was looked at; null before the first look. */
   let version: number | null = null
   let trouble: string | null = null
+  let drained: string[] = []
+  /** The catalogue is another, and not all who follow have heard it. */
+  let isUntold = false
+  /** Regions as the catalogue has them, whether they drain or not. */
+  let listed = held.regions
   let unlisten = () => {}
 
   async function applied(): Promise<{ version: number; source: string; appliedAt: Date } | null> {
@@ -86,36 +93,60 @@ export function createCatalogues(deps: {
       return [[id, same ?? after.servers.get(id) ?? []] as const]
     })
     takeCatalogue(held, after.catalogue)
+    listed = held.regions
     servers.clear()
     for (const [id, those] of kept) servers.set(id, those)
   }
 
-  /** Takes what was applied since the last look. */
-  async function look(): Promise<void> {
-    const newest = await applied()
-    if (version === null) {
-      version = newest?.version ?? 0
-      if (newest !== null && newest.source !== held.source) {
-        log.warn(
-          { version, appliedAt: newest.appliedAt },
-          'the catalogue that was applied last is not the file that this gateway has started with, and goes by: ' +
-            '`catalogue diff` says what differs',
-        )
-      }
-    } else if (newest !== null && newest.version > version) {
-      trouble = null
-      try {
-        take(newest.source)
-        log.info({ version: newest.version }, 'an applied catalogue was taken')
-      } catch (error) {
-        if (!(error instanceof CatalogueError)) throw error
-        trouble = error.message
-        log.error({ version: newest.version, err: error }, 'an applied catalogue was not taken')
-      }
-      for (const follow of followers) await follow(held)
-      version = newest.version
+  async function drains(): Promise<{ regionCode: string; since: Date }[]> {
+    return await db.select().from(regionDrain).orderBy(regionDrain.regionCode)
+  }
+
+  /** Closes the regions that drain, and opens those again that do no more. */
+  function letDrain(): void {
+    held.regions = listed.map(region => ({
+      ...region,
+      enabled: region.enabled && !drained.includes(region.code),
+    }))
+  }
+
+  /** Says once, at the start, that the file is not what was applied last. */
+  function compare(newest: Awaited<ReturnType<typeof applied>>): void {
+    if (newest === null || newest.source === held.source) return
+    log.warn(
+      { version: newest.version, appliedAt: newest.appliedAt },
+      'the catalogue that was applied last is not the file that this gateway has started with, and goes by: ' +
+        '`catalogue diff` says what differs',
+    )
+  }
+
+  /** Takes an applied one, or notes why it cannot. */
+  function tryToTake(newest: { version: number; source: string }): void {
+    trouble = null
+    try {
+      take(newest.source)
+      log.info({ version: newest.version }, 'an applied catalogue was taken')
+    } catch (error) {
+      if (!(error instanceof CatalogueError)) throw error
+      trouble = error.message
+      log.error({ version: newest.version, err: error }, 'an applied catalogue was not taken')
     }
-    const row = { source: held.source, version, trouble }
+  }
+
+  /** Takes what was applied since the last look, and lets drain what is to. */
+  async function look(): Promise<void> {
+    const [newest, draining] = await Promise.all([applied(), drains()])
+    const codes = draining.map(({ regionCode }) => regionCode)
+    const isNew = version !== null && newest !== null && newest.version > version
+    isUntold ||= isNew || codes.join() !== drained.join()
+    drained = codes
+    if (version === null) compare(newest)
+    if (isNew) tryToTake(newest)
+    letDrain()
+    if (isUntold) for (const hear of followers) await hear(held)
+    isUntold = false
+    version = newest?.version ?? 0
+    const row = { source: held.source, version, trouble, drained }
     await db
       .insert(heldCatalogue)
       .values({ gatewayId: selfId, ...row })
@@ -137,6 +168,7 @@ export function createCatalogues(deps: {
           source: heldCatalogue.source,
           version: sql<number>`coalesce(${heldCatalogue.version}, 0)`,
           trouble: heldCatalogue.trouble,
+          drained: sql<string[]>`coalesce(${heldCatalogue.drained}, '{}')`,
         })
         .from(gateway)
         .leftJoin(heldCatalogue, eq(heldCatalogue.gatewayId, gateway.id))
@@ -160,9 +192,31 @@ export function createCatalogues(deps: {
       })
     },
 
-    /** @param follow Called each time after one was taken; where it fails, it is called again. */
-    onTaken(follow: (held: Catalogue) => unknown): void {
-      followers.push(follow)
+    /** Regions that drain, and since when. */
+    drains,
+
+    /** Whether this gateway has a region drain. */
+    isDraining: (regionCode: string): boolean => drained.includes(regionCode),
+
+    /** Has a region drain: nothing new is placed there from now on, and what runs goes on. Again it does nothing. */
+    async drain(regionCode: string): Promise<void> {
+      await db.transaction(async tx => {
+        await tx.insert(regionDrain).values({ regionCode, since: clock.now() }).onConflictDoNothing()
+        await notify(tx, CATALOGUE_CHANNEL, '')
+      })
+    },
+
+    /** Opens a region again that drains, where the catalogue has it open. */
+    async undrain(regionCode: string): Promise<void> {
+      await db.transaction(async tx => {
+        await tx.delete(regionDrain).where(eq(regionDrain.regionCode, regionCode))
+        await notify(tx, CATALOGUE_CHANNEL, '')
+      })
+    },
+
+    /** @param hear Called each time after the catalogue became another; where it fails, it is called again. */
+    onTaken(hear: (held: Catalogue) => unknown): void {
+      followers.push(hear)
     },
 
     /** Says what this gateway goes by, and takes from here on what is applied. */

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { moment } from '../../platform/database/columns.ts'
 import { gateway } from '../../platform/gateways/tables.ts'
@@ -21,4 +22,12 @@ export const heldCatalogue = pgTable('held_catalogue', {
   version: integer('version').notNull(),
   /** Why it did not take that one, in words. */
   trouble: text('trouble'),
+  /** Codes of regions that it lets drain. */
+  drained: text('drained').array().notNull().default(sql`'{}'`),
+})
+
+/** Regions that drain: whatever catalogues say, nothing new is placed there. */
+export const regionDrain = pgTable('region_drain', {
+  regionCode: text('region_code').primaryKey(),
+  since: moment('since').notNull(),
 })

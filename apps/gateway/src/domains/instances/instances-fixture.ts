@@ -194,7 +194,7 @@ export async function createInstancesFixture(options: FixtureOptions = {}): Prom
         })),
       listen: base.database.listen,
     })
-    const regions = createRegions({ db, clock, catalogue, fleet })
+    const regions = createRegions({ db, clock, catalogue, fleet, isDraining: () => false })
     fleet.onChange(regions.seedStock)
     const images: Images = createImages({
       ...{ db, clock, ids, log, catalogue, fleet, billing, listen: null },

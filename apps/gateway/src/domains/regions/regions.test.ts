@@ -18,6 +18,7 @@ describe('a machine without GPUs', () => {
       code: 'eu-frankfurt',
       name: 'Frankfurt',
       enabled: true,
+      draining: false,
       traffic_micro_per_gb: '0',
     })
     expect(regions.find(({ code }) => code === 'sa-east')?.enabled).toBe(false)

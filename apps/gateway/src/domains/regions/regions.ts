@@ -37,22 +37,28 @@ export type Regions = ReturnType<typeof createRegions>
  * Regions and GPU specs. An engine's real GPUs are offered as they are, in the first of its regions that is open,
  * since they can be given only once; in none of its regions are any simulated. Regions whose engines have no GPUs offer
  * the catalogue's, marked as simulated (B1).
- * @param deps `fleet` is asked for the engines each time, since they come and go.
+ * @param deps `fleet` is asked for the engines each time, since they come and go. `isDraining`: an operator keeps new
+ *   things away from a region for now.
  */
 export function createRegions(deps: {
   db: Database
   clock: Clock
   catalogue: Pick<Catalogue, 'regions' | 'gpu_specs' | 'prices'>
   fleet: Pick<Fleet, 'engines' | 'isReached'>
+  isDraining(regionCode: string): boolean
 }) {
-  const { catalogue, fleet } = deps
+  const { catalogue, fleet, isDraining } = deps
   const offersNow = () => makeOffers(catalogue, fleet.engines())
   const stock = createStock(deps)
 
   /** Every region of the catalogue, enabled or not. */
   function all(): Region[] {
     return catalogue.regions.map(region =>
-      regionOf({ ...region, trafficMicroPerGb: region.traffic_micro_per_gb }),
+      regionOf({
+        ...region,
+        draining: isDraining(region.code),
+        trafficMicroPerGb: region.traffic_micro_per_gb,
+      }),
     )
   }
 
@@ -84,12 +90,12 @@ export function createRegions(deps: {
 
   /**
    * One spec in one region.
-   * @throws ApiError `region_not_supported` (R5.4) or `gpu_spec_unknown`.
+   * @throws ApiError `region_not_supported` (R5.4), `region_draining` or `gpu_spec_unknown`.
    */
   function offer(regionCode: string, specId: string): Offer {
     const region = catalogue.regions.find(({ code }) => code === regionCode)
     if (!region?.enabled) {
-      throw new ApiError('region_not_supported', {
+      throw new ApiError(region && isDraining(regionCode) ? 'region_draining' : 'region_not_supported', {
         fields: [{ path: 'region_code', rule: 'not_allowed' }],
       })
     }

@@ -35,6 +35,7 @@ const BY_CODE: Partial<Record<ErrorCode, FailedDeploy>> = {
   unavailable: { is: 'passing', because: 'away' },
   // Its region or its GPUs were taken off the catalogue a moment ago: they may come back, as what is sold out.
   region_not_supported: { is: 'passing', because: 'away' },
+  region_draining: { is: 'passing', because: 'away' },
   gpu_spec_unknown: { is: 'passing', because: 'away' },
   insufficient_balance: { is: 'held', by: 'insufficient_balance' },
   budget_reached: { is: 'held', by: 'budget_reached' },

@@ -48,6 +48,10 @@ export function createIds(clock: Clock): Ids {
 /** Ids of this process. */
 export const systemIds: Ids = createIds(systemClock)
 
+const VOLUME_ID = new RegExp(`^[vs]-[${READABLE}]{${READABLE_ID_CHARS}}$`)
+/** Whether a text is an id of a network volume or of a snapshot, as those are made here. */
+export const isVolumeId = (text: string): boolean => VOLUME_ID.test(text)
+
 /** RFC 9562, method 1: twelve bits count within a millisecond, so that ids of one process always grow. */
 function createUuidSource(clock: Clock): () => string {
   let lastMs = 0

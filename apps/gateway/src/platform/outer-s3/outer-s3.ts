@@ -1,3 +1,6 @@
+import { pipeline, Readable, Transform } from 'node:stream'
+import type { MultipartUpload } from '@aws-sdk/client-s3'
+
 /** A server that speaks S3, and the operator's key to it. */
 export interface OuterS3Place {
   /** `http://` or `https://`, a host and perhaps a port. */
@@ -30,9 +33,13 @@ const SILENT_MS = 60_000
 const TRIES = 3
 /** What a page of a list holds, and what one call deletes. */
 const PAGE_KEYS = 1_000
+/** Calls for one upload each that are under way at once. */
+const CALLS_AT_ONCE = 8
 /** Of large objects, what is sent at once, where a tenth of a thousandth of all is not more. */
 const PART_BYTES_MIN = 8 * 1024 * 1024
 const PARTS_MAX = 10_000
+/** What the gateway takes of an answer at once: a small object, or a document with a thousand of anything. */
+const READ_BYTES_MAX = 16 * 1024 ** 2
 /** What servers answer that keep no more. */
 const FULL = new Set([
   'InsufficientStorage',
@@ -48,17 +55,27 @@ const FULL = new Set([
 export function createOuterS3(place: OuterS3Place) {
   const load = async () => {
     const sdk = await import('@aws-sdk/client-s3')
-    return {
-      sdk,
-      client: new sdk.S3Client({
-        endpoint: place.endpoint,
-        region: place.region,
-        forcePathStyle: true,
-        credentials: { accessKeyId: place.accessKeyId, secretAccessKey: place.secretAccessKey },
-        maxAttempts: TRIES,
-        requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENT_MS },
-      }),
-    }
+    const client = new sdk.S3Client({
+      endpoint: place.endpoint,
+      region: place.region,
+      forcePathStyle: true,
+      credentials: { accessKeyId: place.accessKeyId, secretAccessKey: place.secretAccessKey },
+      maxAttempts: TRIES,
+      requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENT_MS },
+    })
+    // Documents are read whole by the SDK, however long they are. Objects are read here, piece by piece.
+    client.middlewareStack.add(
+      (next, { commandName }) =>
+        async args => {
+          const result = await next(args)
+          const response = result.response as { statusCode: number; body?: unknown }
+          const isObject = commandName === 'GetObjectCommand' && response.statusCode < 300
+          if (!isObject && response.body instanceof Readable) response.body = bounded(response.body)
+          return result
+        },
+      { step: 'deserialize', priority: 'low', name: 'boundAnswers' },
+    )
+    return { sdk, client }
   }
   let opened: ReturnType<typeof load> | undefined
   const open = () => {
@@ -100,17 +117,60 @@ export function createOuterS3(place: OuterS3Place) {
       return { items, next: page.IsTruncated ? page.NextContinuationToken : undefined }
     })
 
+  const listUploads = (
+    bucket: string,
+    from: { Prefix: string; KeyMarker?: string; UploadIdMarker?: string },
+  ) =>
+    call('listing uploads', ({ sdk, client }) =>
+      client.send(new sdk.ListMultipartUploadsCommand({ Bucket: bucket, ...from })),
+    )
+
+  /** Uploads by parts that are neither completed nor given up, a page at a time. */
+  async function* openUploads(bucket: string, prefix: string): AsyncGenerator<OpenUpload> {
+    const seen = new Set<string>()
+    let page = await listUploads(bucket, { Prefix: prefix })
+    for (;;) {
+      const uploads = (page.Uploads ?? []).map(toOpenUpload).filter(({ id }) => !seen.has(id))
+      for (const upload of uploads) {
+        seen.add(upload.id)
+        yield upload
+      }
+      if (!page.IsTruncated) return
+      // A server that says nothing new would be asked for ever.
+      const last = uploads.at(-1)
+      if (!last) throw new OuterS3Error('unavailable', 'the server names the same uploads for ever')
+      const KeyMarker = page.NextKeyMarker || last.key
+      const from = { Prefix: prefix, KeyMarker, UploadIdMarker: page.NextUploadIdMarker || last.id }
+      try {
+        page = await listUploads(bucket, from)
+        continue
+      } catch (error) {
+        // versitygw 1.8 does not know its own markers: there the next key follows, and the rest of this one is asked for.
+        if ((error as OuterS3Error & { cause?: Error }).cause?.name !== 'InvalidArgument') throw error
+      }
+      const ofKey = await listUploads(bucket, { Prefix: KeyMarker })
+      const rest = (ofKey.Uploads ?? []).map(toOpenUpload).filter(({ key }) => key === KeyMarker)
+      for (const upload of rest) {
+        if (!seen.has(upload.id)) yield upload
+        seen.add(upload.id)
+      }
+      if (ofKey.IsTruncated && rest.length === ofKey.Uploads?.length)
+        throw new OuterS3Error('unavailable', 'one key has more open uploads than the server lists')
+      page = await listUploads(bucket, { Prefix: prefix, KeyMarker })
+    }
+  }
+
   return {
     /** All objects whose keys begin so, by the names of their keys. */
     list,
 
-    /** What an object holds, of a small one; null where it is not there. */
+    /** What an object holds, of a small one; null where it is not there. One of more than 16 MiB fails with `unavailable`. */
     async read(bucket: string, key: string, signal?: AbortSignal): Promise<Buffer | null> {
       try {
         return await call('reading an object', async ({ sdk, client }) => {
           const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: key })
           const { Body } = await client.send(command, until(signal))
-          return Buffer.from((await Body?.transformToByteArray()) ?? [])
+          return Body instanceof Readable ? await wholeOf(Body) : Buffer.alloc(0)
         })
       } catch (error) {
         if (error instanceof OuterS3Error && error.code === 'not_found') return null
@@ -183,10 +243,7 @@ export function createOuterS3(place: OuterS3Place) {
       options: { bytes: number; signal: AbortSignal },
     ): Promise<void> {
       const { client } = await open()
-      const [{ Upload }, { Readable }] = await Promise.all([
-        import('@aws-sdk/lib-storage'),
-        import('node:stream'),
-      ])
+      const { Upload } = await import('@aws-sdk/lib-storage')
       const body = Readable.from(bytes, { objectMode: false })
       let failed: { error: unknown } | null = null
       body.once('error', error => {
@@ -235,30 +292,56 @@ export function createOuterS3(place: OuterS3Place) {
       }
     },
 
-    /** Gives up uploads by parts below a prefix that were begun before a moment. */
-    async abortUploads(bucket: string, prefix: string, beforeMs: number): Promise<void> {
-      await call('giving up uploads', async ({ sdk, client }) => {
-        const command = new sdk.ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix })
-        for (const { Key, UploadId, Initiated } of (await client.send(command)).Uploads ?? []) {
-          if ((Initiated?.getTime() ?? Number.MAX_SAFE_INTEGER) >= beforeMs) continue
-          await client.send(new sdk.AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId }))
+    /**
+     * Gives up uploads by parts below a prefix that were begun before a moment.
+     * @param signal Ends it between two of them; what is left is given up by the next call.
+     */
+    async abortUploads(
+      bucket: string,
+      prefix: string,
+      beforeMs: number,
+      signal?: AbortSignal,
+    ): Promise<void> {
+      // Pages go on behind an upload that must not be gone by then: so all of them are looked at first.
+      const old: OpenUpload[] = []
+      let hidden: unknown
+      try {
+        for await (const upload of openUploads(bucket, prefix)) {
+          if (signal?.aborted) break
+          if (upload.begunMs < beforeMs) old.push(upload)
         }
-      })
+      } catch (error) {
+        // What is given up of what was found makes room in a list for the others.
+        hidden = error
+      }
+      await eachOf(old, signal, ({ key, id }) =>
+        call('giving up an upload', ({ sdk, client }) =>
+          client.send(new sdk.AbortMultipartUploadCommand({ Bucket: bucket, Key: key, UploadId: id })),
+        ).catch(ifGone),
+      )
+      if (hidden !== undefined) throw hidden
     },
 
-    /** What the parts of open uploads take. */
-    openBytes: (bucket: string): Promise<number> =>
-      call('counting open uploads', async ({ sdk, client }) => {
-        let bytes = 0
-        const uploads = sdk.paginateListParts
-        const { Uploads = [] } = await client.send(new sdk.ListMultipartUploadsCommand({ Bucket: bucket }))
-        for (const { Key, UploadId } of Uploads) {
-          for await (const { Parts = [] } of uploads({ client }, { Bucket: bucket, Key, UploadId })) {
-            for (const { Size = 0 } of Parts) bytes += Size
-          }
-        }
-        return bytes
-      }),
+    /**
+     * What the parts of open uploads take.
+     * @param signal Gives it up.
+     * @returns null where it was given up.
+     */
+    async openBytes(bucket: string, signal: AbortSignal): Promise<number | null> {
+      const uploads: OpenUpload[] = []
+      for await (const upload of openUploads(bucket, '')) {
+        if (signal.aborted) return null
+        uploads.push(upload)
+      }
+      let bytes = 0
+      await eachOf(uploads, signal, ({ key, id }) =>
+        call('counting an open upload', async ({ sdk, client }) => {
+          const parts = sdk.paginateListParts({ client }, { Bucket: bucket, Key: key, UploadId: id })
+          for await (const { Parts = [] } of parts) for (const { Size = 0 } of Parts) bytes += Size
+        }).catch(ifGone),
+      )
+      return signal.aborted ? null : bytes
+    },
 
     /** Makes a bucket. There already: returns. */
     makeBucket: (bucket: string): Promise<void> =>
@@ -276,16 +359,61 @@ export function createOuterS3(place: OuterS3Place) {
         })
       }),
 
+    /** Whether there is a bucket that the key reaches. */
+    hasBucket: (bucket: string): Promise<boolean> =>
+      call('asking for a bucket', ({ sdk, client }) =>
+        client.send(new sdk.HeadBucketCommand({ Bucket: bucket })).then(
+          () => true,
+          error => {
+            if ((error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 404)
+              return false
+            throw error
+          },
+        ),
+      ),
+
     /** Names of the key's buckets. */
-    buckets: (): Promise<string[]> =>
-      call('listing buckets', async ({ sdk, client }) => {
-        const { Buckets = [] } = await client.send(new sdk.ListBucketsCommand({}))
-        return Buckets.flatMap(({ Name }) => Name ?? [])
-      }),
+    async buckets(): Promise<string[]> {
+      const names = pages(async token => {
+        const page = await call('listing buckets', ({ sdk, client }) =>
+          client.send(new sdk.ListBucketsCommand({ MaxBuckets: PAGE_KEYS, ContinuationToken: token })),
+        )
+        return { items: (page.Buckets ?? []).flatMap(({ Name }) => Name ?? []), next: page.ContinuationToken }
+      })
+      return Array.fromAsync(names)
+    },
   }
 }
 
 export type OuterS3 = ReturnType<typeof createOuterS3>
+
+interface OpenUpload {
+  key: string
+  id: string
+  /** By the server's clock, milliseconds; where it does not say: never. */
+  begunMs: number
+}
+
+const toOpenUpload = ({ Key = '', UploadId = '', Initiated }: MultipartUpload): OpenUpload => ({
+  key: Key,
+  id: UploadId,
+  begunMs: Initiated?.getTime() ?? Number.MAX_SAFE_INTEGER,
+})
+
+/** Whoever began an upload may end it at any moment. */
+function ifGone(error: unknown): void {
+  if (!(error instanceof OuterS3Error && error.code === 'not_found')) throw error
+}
+
+/** Does something with each of them, some at once. @param signal Ends it between two. */
+async function eachOf<T>(
+  all: readonly T[],
+  signal: AbortSignal | undefined,
+  work: (one: T) => Promise<void>,
+): Promise<void> {
+  for (let at = 0; at < all.length && !signal?.aborted; at += CALLS_AT_ONCE)
+    await Promise.all(all.slice(at, at + CALLS_AT_ONCE).map(work))
+}
 
 const until = (signal: AbortSignal | undefined) => (signal ? { abortSignal: signal } : {})
 
@@ -296,8 +424,32 @@ async function* pages<T>(
   do {
     const { items, next } = await page(token)
     yield* items
+    if (next !== undefined && next === token)
+      throw new OuterS3Error('unavailable', 'the server names the same page for ever')
     token = next
   } while (token !== undefined)
+}
+
+/** All of a body that is not too large. */
+async function wholeOf(body: Readable): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of bounded(body) as AsyncIterable<Uint8Array>) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+/** The same body, which ends with an error where it is too large. */
+function bounded(body: Readable): Readable {
+  let bytes = 0
+  const limit = new Transform({
+    transform(piece: Uint8Array, _, done) {
+      bytes += piece.length
+      if (bytes > READ_BYTES_MAX)
+        done(new OuterS3Error('unavailable', 'the server answers with more than is read at once'))
+      else done(null, piece)
+    },
+  })
+  pipeline(body, limit, () => undefined)
+  return limit
 }
 
 function toOuterError(doing: string, error: unknown): OuterS3Error {

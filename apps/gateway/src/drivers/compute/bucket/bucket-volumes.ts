@@ -1,20 +1,24 @@
+import { isVolumeId } from '../../../platform/ids.ts'
 import { type OuterS3, OuterS3Error, type OuterS3Place } from '../../../platform/outer-s3/outer-s3.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { VolumeStore } from '../port/volumes.ts'
 
-/** How long counting a bucket may take. */
-const COUNT_MS_MAX = 60_000
+/** How long counting a bucket may take, its open uploads included: less than whoever asks waits. */
+const COUNT_MS_MAX = 45_000
 const PAGE_KEYS = 1_000
 /** Copies of objects that are under way at once, and the largest that a server copies in one call. */
 const COPIES_AT_ONCE = 8
 const COPY_BYTES_MAX = 5 * 1024 ** 3
 /** An upload by parts that was not completed for so long is given up. */
 const UPLOAD_KEPT_MS = 7 * 86_400_000
+/** What the keys of marks begin with: whose bucket is a volume's is told by them. */
+const MARKS = 'volumes/'
 const NOT_MOUNTED =
   'It holds objects, which programs reach by S3. To have files in an instance, make a volume of files.'
 
 /**
- * Volumes that are buckets of an outer server, named `<its own bucket>-<id>`.
+ * Volumes that are buckets of an outer server, named `<its own bucket>-<id>`. One is ours by `volumes/<id>` in the engine's own
+ * bucket, which is written before it is made: the operator's key may have other buckets, named as if they were ours.
  * A copy is whole from when `copying/<id>` is gone from the engine's own bucket, where it stands from before the first object.
  */
 export function createBucketVolumes(
@@ -25,10 +29,24 @@ export function createBucketVolumes(
   const own = place.bucket
   const bucketOf = (id: string) => `${own}-${id}`
   const copying = (id: string) => `copying/${id}`
+  const markOf = (id: string) => `${MARKS}${id}`
+  const isOurs = async (id: string) => isVolumeId(id) && (await s3.size(own, markOf(id))) !== null
+
+  /** Makes the bucket of a volume. @throws ComputeError where there is one of its name that is not ours. */
+  async function makeOwn(id: string): Promise<void> {
+    if (!isVolumeId(id)) throw new ComputeError('failed', `${id} is no id of a volume`)
+    if (!(await isOurs(id))) {
+      if (await s3.hasBucket(bucketOf(id)))
+        throw new ComputeError('failed', `there is a bucket ${bucketOf(id)} that Berth has not made`)
+      await s3.write(own, markOf(id), id)
+    }
+    await s3.makeBucket(bucketOf(id))
+  }
 
   async function isThere(id: string): Promise<boolean> {
-    const [names, mark] = await Promise.all([s3.buckets(), s3.size(own, copying(id))])
-    return names.includes(bucketOf(id)) && mark === null
+    if (!(await isOurs(id))) return false
+    const [isMade, mark] = await Promise.all([s3.hasBucket(bucketOf(id)), s3.size(own, copying(id))])
+    return isMade && mark === null
   }
 
   async function mustBeThere(id: string): Promise<void> {
@@ -45,12 +63,11 @@ export function createBucketVolumes(
     await s3.abortUploads(bucket, '', Number.MAX_SAFE_INTEGER)
   }
 
-  async function count(id: string): Promise<number | null> {
-    const until = performance.now() + COUNT_MS_MAX
+  async function count(id: string, signal: AbortSignal): Promise<number | null> {
     let used = 0
     for await (const { bytes } of s3.list(bucketOf(id), '')) {
       used += bytes
-      if (performance.now() > until) return null
+      if (signal.aborted) return null
     }
     return used
   }
@@ -87,24 +104,27 @@ export function createBucketVolumes(
     fixed_size_limit: { enforced: false, why: NOT_MOUNTED },
     sharing: { offered: false, why: NOT_MOUNTED },
 
-    make: ({ id }) => asFailure(() => s3.makeBucket(bucketOf(id))),
+    make: ({ id }) => asFailure(() => makeOwn(id)),
     grow: ({ id }) => asFailure(() => mustBeThere(id)),
 
     delete: id =>
       asFailure(async () => {
-        if ((await s3.buckets()).includes(bucketOf(id))) {
+        if (!(await isOurs(id))) return
+        if (await s3.hasBucket(bucketOf(id))) {
           await empty(bucketOf(id))
           await s3.removeBucket(bucketOf(id))
         }
-        await s3.remove(own, [copying(id)])
+        await s3.remove(own, [copying(id), markOf(id)])
       }),
 
     measure: id =>
       asFailure(async () => {
         await mustBeThere(id)
-        await s3.abortUploads(bucketOf(id), '', now() - UPLOAD_KEPT_MS)
-        const used = await count(id)
-        return used === null ? null : { used_bytes: used + (await s3.openBytes(bucketOf(id))) }
+        const signal = AbortSignal.timeout(COUNT_MS_MAX)
+        await s3.abortUploads(bucketOf(id), '', now() - UPLOAD_KEPT_MS, signal)
+        const used = await count(id, signal)
+        const open = used === null ? null : await s3.openBytes(bucketOf(id), signal)
+        return used === null || open === null ? null : { used_bytes: used + open }
       }),
 
     folder: async () => ({ lacks: 'it holds objects and no files' }),
@@ -121,9 +141,9 @@ export function createBucketVolumes(
       copy: (order, signal) =>
         asFailure(async () => {
           await mustBeThere(order.from)
-          if (await isThere(order.id)) return { used_bytes: (await count(order.id)) ?? 0 }
-          await s3.write(own, copying(order.id), '')
-          await s3.makeBucket(bucketOf(order.id))
+          if (await isThere(order.id)) return { used_bytes: (await count(order.id, signal)) ?? 0 }
+          await s3.write(own, copying(order.id), order.id)
+          await makeOwn(order.id)
           await empty(bucketOf(order.id))
           const used = await copyAll(order, signal)
           await s3.remove(own, [copying(order.id)])
@@ -133,8 +153,10 @@ export function createBucketVolumes(
 
     list: () =>
       asFailure(async () => {
-        const names = await s3.buckets()
-        return names.flatMap(name => (name.startsWith(`${own}-`) ? [name.slice(own.length + 1)] : []))
+        const made = new Set(await s3.buckets())
+        const ids: string[] = []
+        for await (const { key } of s3.list(own, MARKS)) ids.push(key.slice(MARKS.length))
+        return ids.filter(id => isVolumeId(id) && made.has(bucketOf(id)))
       }),
   }
 }

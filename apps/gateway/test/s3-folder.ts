@@ -41,6 +41,8 @@ export async function startS3Folder(
     endsMs: null,
     place: { path },
     isReadOnly: false,
+    isOnlyOverSize: false,
+    counted: null,
     bytesMax: options.bytesMax ?? GB,
   }
   let aheadMs = 0

@@ -26,6 +26,10 @@ export interface KnownKey {
   place: { path: string } | { outer: OuterVolume } | { gatewayId: string } | { why: string }
   /** It is read and not written: nothing is left to pay for it, or it holds more than its size. */
   isReadOnly: boolean
+  /** It is so for what it holds alone: objects may be removed. */
+  isOnlyOverSize: boolean
+  /** What it held when it was counted last, and when that was, in milliseconds; null: it never was. */
+  counted: { bytes: number; atMs: number } | null
   /** What the volume is to hold at most. */
   bytesMax: number
 }

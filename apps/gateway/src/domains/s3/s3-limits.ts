@@ -30,6 +30,16 @@ export const S3_LIMITS = {
   requestsPerUserMax: 64,
   /** Nothing came, or nothing was taken, for so long. */
   idleMs: 60_000,
+  /** A body for an outer server comes no slower than this, over so long: it is held, or a connection is. */
+  leastBytesPerS: 1_000,
+  leastRateMs: 60_000,
+  /** Bodies that are held for outer servers, of all customers and of one; and how long one waits for room. */
+  heldBytesMax: 256 * 1024 ** 2,
+  heldBytesPerUserMax: 96 * 1024 ** 2,
+  /** Requests for outer servers that are worked on, of all customers and of one; the others wait. */
+  outerRequestsMax: 256,
+  outerRequestsPerUserMax: 16,
+  outerWaitMs: 20_000,
   /** Uploads of a volume that are open, and how long one that is not completed is kept. */
   uploadsMax: 1_000,
   /** What their parts take is counted anew after this long. */

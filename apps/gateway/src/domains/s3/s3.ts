@@ -129,6 +129,11 @@ export function createS3(deps: S3Deps) {
       endsMs: key.endsAt?.getTime() ?? null,
       place: 'state' in place ? { why: place.why } : place,
       isReadOnly: await volumes.isReadOnly(key.volumeId),
+      isOnlyOverSize: found.unpaidSince === null && found.readOnlySince !== null,
+      counted:
+        found.usedBytes === null || found.measuredAt === null
+          ? null
+          : { bytes: found.usedBytes, atMs: found.measuredAt.getTime() },
       bytesMax: found.sizeGb * BYTES_PER_GB,
     }
   }

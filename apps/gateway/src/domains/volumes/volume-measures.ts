@@ -1,7 +1,7 @@
 import type { MeasureTrouble } from '@berth/contract/volumes'
 import { and, eq, inArray, isNull, lte } from 'drizzle-orm'
 import { answerInTime } from '../../drivers/compute/port/answer-in-time.ts'
-import { offered } from '../../drivers/compute/port/part.ts'
+import { lackOf, offered } from '../../drivers/compute/port/part.ts'
 import { notify } from '../../platform/database/open-database.ts'
 import { volume } from './tables.ts'
 import { tell, VOLUME_CHANNEL, type VolumeRow } from './volume-states.ts'
@@ -35,13 +35,19 @@ export function createVolumeMeasures(deps: WorkDeps) {
     }
   }
 
+  function isOfObjects({ engineId }: VolumeRow): boolean {
+    const engine = fleet.engine(engineId)
+    return engine !== null && lackOf(engine.volumes) === null && offered(engine.volumes).objects !== undefined
+  }
+
   async function measure(row: VolumeRow): Promise<void> {
     const beganMs = performance.now()
     const found = await ask(row)
     const tookMs = performance.now() - beganMs
     const holders = await deps.holders(db, row.userId)
     const isBusy = holders.some(({ volumeId, busy }) => volumeId === row.id && busy)
-    const pauseMs = Math.max(isBusy ? BUSY_PAUSE_MS : IDLE_PAUSE_MS, tookMs / TIME_SHARE)
+    // What is let in by S3 meanwhile is known by that it came, and not by what it replaced.
+    const pauseMs = Math.max(isBusy || isOfObjects(row) ? BUSY_PAUSE_MS : IDLE_PAUSE_MS, tookMs / TIME_SHARE)
     const at = clock.now()
     const measureDueAt = new Date(at.getTime() + pauseMs)
     await db.transaction(async tx => {
@@ -51,14 +57,21 @@ export function createVolumeMeasures(deps: WorkDeps) {
         .where(and(eq(volume.id, row.id), isNull(volume.deletedAt)))
         .for('update')
       if (!fresh) return
-      if (typeof found === 'string') {
+      // What nobody can count is no way around the size of what is held to it by counting alone.
+      const isUncounted = found === 'too_long' && isOfObjects(row)
+      if (typeof found === 'string' && !isUncounted) {
         await tx.update(volume).set({ measureTrouble: found, measureDueAt }).where(eq(volume.id, row.id))
         return
       }
-      const { news, ...judged } = judgeUse({ ...fresh, usedBytes: found }, at)
+      const judgedBytes = typeof found === 'number' ? found : Number.MAX_SAFE_INTEGER
+      const { news, ...judged } = judgeUse({ ...fresh, usedBytes: judgedBytes }, at)
+      const measured =
+        typeof found === 'number'
+          ? { usedBytes: found, measuredAt: at, measureTrouble: null }
+          : { measureTrouble: found }
       const [changed] = await tx
         .update(volume)
-        .set({ ...judged, usedBytes: found, measuredAt: at, measureTrouble: null, measureDueAt })
+        .set({ ...judged, ...measured, measureDueAt })
         .where(eq(volume.id, row.id))
         .returning()
       if (news && changed) {

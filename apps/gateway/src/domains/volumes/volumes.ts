@@ -490,7 +490,19 @@ export function createVolumes(deps: VolumesDeps) {
       id: string,
       q: Queryable = db,
     ): Promise<
-      Pick<VolumeRow, 'engineId' | 'regionCode' | 'name' | 'unpaidSince' | 'status' | 'sizeGb' | 'createdAt'>
+      Pick<
+        VolumeRow,
+        | 'engineId'
+        | 'regionCode'
+        | 'name'
+        | 'unpaidSince'
+        | 'readOnlySince'
+        | 'status'
+        | 'sizeGb'
+        | 'usedBytes'
+        | 'measuredAt'
+        | 'createdAt'
+      >
     > => findOwn(q, userId, id),
 
     obstacle,

@@ -19,11 +19,14 @@ export interface Offered {
   /** Such as `GET bucket uploads`. */
   name: string
   writes: boolean
+  /** Whether it makes what a volume holds less, and nothing else. */
+  frees?: boolean
   run: Operation
 }
 
 const reads = (run: Operation): Omit<Offered, 'name'> => ({ writes: false, run })
 const writes = (run: Operation): Omit<Offered, 'name'> => ({ writes: true, run })
+const frees = (run: Operation): Omit<Offered, 'name'> => ({ writes: true, frees: true, run })
 
 /** Parameters that choose an operation; those that are not offered are named, so that nobody takes a list for them. */
 const CHOOSERS = new Set([
@@ -76,17 +79,17 @@ const OFFERED: Readonly<Record<string, Omit<Offered, 'name'>>> = {
   'GET bucket location': reads(bucketLocation),
   'GET bucket versioning': reads(bucketVersioning),
   'GET bucket uploads': reads(listOpenUploads),
-  'POST bucket delete': writes(deleteObjects),
+  'POST bucket delete': frees(deleteObjects),
   'GET object': reads(getObject),
   'HEAD object': reads(headObject),
   'PUT object': writes(putOne),
   'PUT object copy': writes(copyObject),
-  'DELETE object': writes(deleteOne),
+  'DELETE object': frees(deleteOne),
   'POST object uploads': writes(createMultipart),
   'POST object uploadId': writes(completeUpload),
   'PUT object uploadId': writes(uploadPart),
   'GET object uploadId': reads(listUploadParts),
-  'DELETE object uploadId': writes(abortUpload),
+  'DELETE object uploadId': frees(abortUpload),
 }
 
 const METHODS = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE'])

@@ -117,7 +117,7 @@ export async function answerOf(
     try {
       const answer = await answered
       if (!AGAIN.has(answer.statusCode ?? 0) || tried >= TRIES || response.destroyed) return answer
-      answer.resume()
+      answer.destroy()
     } finally {
       response.removeListener('close', stop)
     }

@@ -72,16 +72,30 @@ const elementOf = (xml: string, name: string) => new RegExp(`<${name}>([^<]*)</$
  */
 export function ownXml(xml: string, { known, key }: SignedS3Request): string {
   const { userId, bucket } = known
-  return xml
+  const renamed = xml
     .replaceAll(/<(Name|Bucket)>[^<]*<\/\1>/g, `<$1>${bucket}</$1>`)
     .replaceAll(
       /<Location>[^<]*<\/Location>/g,
       () => `<Location>/${bucket}/${encodeUri(key, '/')}</Location>`,
     )
-    .replaceAll(
-      /<(Owner|Initiator)>.*?<\/\1>/gs,
-      `<$1><ID>${userId}</ID><DisplayName>${userId}</DisplayName></$1>`,
-    )
+  const who = `<ID>${userId}</ID><DisplayName>${userId}</DisplayName>`
+  return ['Owner', 'Initiator'].reduce((text, name) => withElements(text, name, who), renamed)
+}
+
+/** A document with something else in all elements of a name. What follows one without an end is left out. */
+function withElements(xml: string, name: string, content: string): string {
+  const [begin, end] = [`<${name}>`, `</${name}>`]
+  const kept: string[] = []
+  let at = 0
+  for (;;) {
+    const from = xml.indexOf(begin, at)
+    if (from === -1) return kept.join('') + xml.slice(at)
+    kept.push(xml.slice(at, from))
+    const to = xml.indexOf(end, from)
+    if (to === -1) return kept.join('')
+    kept.push(begin, content, end)
+    at = to + end.length
+  }
 }
 
 /**
@@ -91,7 +105,7 @@ export function ownXml(xml: string, { known, key }: SignedS3Request): string {
 export async function refusalOf(answer: IncomingMessage, request: SignedS3Request): Promise<S3Answer> {
   const status = answer.statusCode ?? 0
   if (request.method === 'HEAD') {
-    answer.resume()
+    answer.destroy()
     if (status === 401 || status === 403 || status >= 500)
       throw new S3Error('ServiceUnavailable', { message: NOT_WORKING, cause: new Error(`HTTP ${status}`) })
     return { status, headers: status === 304 || status === 412 ? saidBy(answer) : {} }

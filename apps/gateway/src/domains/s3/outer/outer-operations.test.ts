@@ -4,7 +4,11 @@ import type { AddressInfo } from 'node:net'
 import {
   CompleteMultipartUploadCommand,
   CopyObjectCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
   GetObjectCommand,
+  ListObjectsV2Command,
   ListPartsCommand,
   PutObjectCommand,
   type S3Client,
@@ -23,12 +27,18 @@ let outer: Server
 let server: S3Server
 let s3: S3Client
 let asked: string[] = []
+let sent = ''
+let isReadOnly = false
+let room = 1e9
 let answer: (request: IncomingMessage, response: ServerResponse) => void
 
 beforeAll(async () => {
   outer = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`)
-    request.resume()
+    sent = ''
+    request.on('data', piece => {
+      sent += piece
+    })
     request.once('end', () => answer(request, response))
   }).listen(0, '127.0.0.1')
   await once(outer, 'listening')
@@ -45,7 +55,9 @@ beforeAll(async () => {
         ...{ userId: 'u', bucket: Bucket, bucketMadeMs: 0, region: 'us-west', access: 'read_write' as const },
         ...{
           endsMs: null,
-          isReadOnly: false,
+          isReadOnly,
+          isOnlyOverSize: isReadOnly,
+          counted: { bytes: 1e9 - room, atMs: 1 },
           bytesMax: 1e9,
           signingKey: signingKey(SECRET, { date, region }),
         },
@@ -133,4 +145,64 @@ test('[R2.25] where it went wrong there and may not the next time, it is asked a
   expect(ETag).toBe('"kept"')
   expect($metadata.extendedRequestId).toBeUndefined()
   expect(asked).toEqual(Array(3).fill(`PUT /berth-${Bucket}/a`))
+})
+
+test('owners without an end are left out of a document, in a time that grows with it', async () => {
+  answer = (_, response) =>
+    void response.writeHead(200).end(`<ListBucketResult><Owner>secret</Owner>${'<Owner>'.repeat(800_000)}`)
+  const began = performance.now()
+  const failed = await s3.send(new ListObjectsV2Command({ Bucket })).catch((error: Error) => error)
+  expect(performance.now() - began).toBeLessThan(10_000)
+  expect(String(failed)).not.toContain('secret')
+}, 20_000)
+
+test('of documents the server is asked what was read of them, and nothing else', async () => {
+  answer = (_, response) =>
+    void response
+      .writeHead(200)
+      .end('<CompleteMultipartUploadResult><ETag>"x"</ETag></CompleteMultipartUploadResult>')
+  const Parts = [{ PartNumber: 1, ETag: '"x"', ChecksumMD5: 'not passed on' }]
+  const upload = { Bucket, Key: 'a', UploadId: 'u', MultipartUpload: { Parts } }
+  await s3.send(new CompleteMultipartUploadCommand(upload))
+  expect(sent).toContain('<PartNumber>1</PartNumber>')
+  expect(sent).not.toContain('not passed on')
+  answer = (_, response) => void response.writeHead(200).end('<DeleteResult></DeleteResult>')
+  const Objects = [{ Key: 'a&b', Size: 5 }]
+  await s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }))
+  expect(sent).toContain('<Key>a&amp;b</Key>')
+  expect(sent).not.toContain('Size')
+})
+
+test('between two counts a volume takes what it has room for, and one over its size lets go of what it holds', async () => {
+  answer = (_, response) => void response.writeHead(200, { etag: '"x"' }).end()
+  room = 100
+  server.forgetKeys()
+  const put = (bytes: number) => s3.send(new PutObjectCommand({ Bucket, Key: 'a', Body: 'x'.repeat(bytes) }))
+  const other = answer
+  answer = refuses(412, 'PreconditionFailed')
+  expect(await refusalOf(put(90))).toBe('412 PreconditionFailed')
+  answer = other
+  await put(60)
+  expect(await refusalOf(put(60))).toBe('507 InsufficientStorage')
+  await put(30)
+  // A copy takes as much as what is copied.
+  answer = (request, response) =>
+    void response.writeHead(200, request.method === 'HEAD' ? { 'content-length': '50' } : {}).end()
+  const copy = { Bucket, Key: 'b', CopySource: `${Bucket}/a` }
+  expect(await refusalOf(s3.send(new CopyObjectCommand(copy)))).toBe('507 InsufficientStorage')
+  isReadOnly = true
+  room = 1e9
+  server.forgetKeys()
+  answer = (_, response) => void response.writeHead(204).end()
+  expect(await refusalOf(put(1))).toBe('403 VolumeReadOnly')
+  await s3.send(new DeleteObjectCommand({ Bucket, Key: 'a' }))
+  isReadOnly = false
+  server.forgetKeys()
+})
+
+test('a volume has so many open uploads, and no more are begun', async () => {
+  answer = (_, response) =>
+    void response.writeHead(200).end('<Upload><UploadId>u</UploadId></Upload>'.repeat(1_000))
+  const begin = new CreateMultipartUploadCommand({ Bucket, Key: 'a' })
+  expect(await refusalOf(s3.send(begin))).toBe('507 InsufficientStorage')
 })

@@ -9,11 +9,12 @@ import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, checksumHeader } from '../
 import { algorithmWanted, readLength, receive, receiveText } from '../protocol/receive.ts'
 import { headerOf, type S3Answer } from '../protocol/s3-request.ts'
 import { encodeUri } from '../protocol/signature.ts'
-import { deleteXml, readXml } from '../protocol/xml.ts'
+import { completeXml, deleteXml, isSayable, readXml, writeXml } from '../protocol/xml.ts'
 import { S3Error } from '../s3-error.ts'
 import { S3_LIMITS } from '../s3-limits.ts'
 import { readObjectKey } from '../store/object-key.ts'
 import { type Asking, answerOf, askOuter, type OuterQuestion } from './ask-outer.ts'
+import { createHeldBody } from './held-body.ts'
 import { isWell, ownXml, refusalOf, saidBy, textOf } from './outer-answers.ts'
 import type { OuterRequest } from './outer-request.ts'
 import { putLarge } from './put-large.ts'
@@ -146,14 +147,20 @@ class AnsweredEarly extends Error {}
 async function putStream(request: OuterRequest, length: number): Promise<S3Answer | null> {
   const algorithm = algorithmWanted(request)
   const frame = algorithm && createTrailed(algorithm, length)
-  const asking = askOuter(request.outer, streamQuestion(request, length, frame), request.now())
-  const put = (piece: Uint8Array) => write(asking, frame ? frame.chunksOf(piece) : [piece])
+  const question = streamQuestion(request, length, frame)
+  // Who sends nothing has no connection to the server.
+  let asking: Asking | null = null
+  const begun = () => {
+    asking ??= askOuter(request.outer, question, request.now())
+    return asking
+  }
+  const put = (piece: Uint8Array) => write(begun(), frame ? frame.chunksOf(piece) : [piece])
   let held: Uint8Array | null = null
   const take = async (content: AsyncIterable<Uint8Array>) => {
     const md5 = createHash('md5')
     let bytes = 0
     for await (const piece of content) {
-      if (asking.hasAnswered()) throw new AnsweredEarly()
+      if (asking?.hasAnswered()) throw new AnsweredEarly()
       if (held) await put(held)
       held = Uint8Array.from(piece)
       bytes += piece.length
@@ -163,13 +170,15 @@ async function putStream(request: OuterRequest, length: number): Promise<S3Answe
   }
   try {
     const wanted = algorithm ? [algorithm] : []
-    const { checksums } = await receive(request, take, { bytesMax: bytesMaxOf(request), wanted })
+    const options = { bytesMax: bytesMaxOf(request), wanted, isHurried: true }
+    const { checksums } = await receive(request, take, options)
     if (held) await put(held)
-    asking.sent.end(frame && algorithm ? frame.end(checksums[algorithm] ?? '') : undefined)
-    return await giveBack(await asking.answered, request)
+    const { sent, answered } = begun()
+    sent.end(frame && algorithm ? frame.end(checksums[algorithm] ?? '') : undefined)
+    return await giveBack(await answered, request)
   } catch (error) {
-    if (error instanceof AnsweredEarly) return await giveBack(await asking.answered, request)
-    asking.sent.destroy()
+    if (error instanceof AnsweredEarly) return await giveBack(await begun().answered, request)
+    ;(asking as Asking | null)?.sent.destroy()
     throw error
   }
 }
@@ -200,56 +209,95 @@ async function write({ sent, answered }: Asking, pieces: readonly Uint8Array[]):
 }
 
 /** An object, or a part of an upload. */
-const putBody: OuterOperation = async request => {
+const putBody: OuterOperation = request => {
   readSaid(request)
   const length = readLength(request)
+  if (length > bytesMaxOf(request)) throw new S3Error('EntityTooLarge')
+  return request.room.within(request.known, length, async () => putWith(request, length))
+}
+
+async function putWith(request: OuterRequest, length: number): Promise<S3Answer | null> {
   if (length > HELD_BYTES_MAX && request.query.has('uploadId')) return putStream(request, length)
-  if (length > HELD_BYTES_MAX) {
-    return putLarge(request, questionOf(request), {
-      partBytes: HELD_BYTES_MAX,
-      bytesMax: bytesMaxOf(request),
-    })
-  }
-  const pieces: Uint8Array[] = []
+  const { known, held } = request
+  return held.within(known.userId, Math.min(length, HELD_BYTES_MAX), () =>
+    length > HELD_BYTES_MAX
+      ? putLarge(request, questionOf(request), {
+          partBytes: HELD_BYTES_MAX,
+          bytesMax: bytesMaxOf(request),
+        })
+      : putHeld(request, length),
+  )
+}
+
+/** What is held whole, and sent when it has been found right. */
+async function putHeld(request: OuterRequest, length: number): Promise<S3Answer | null> {
+  const body = createHeldBody(length)
   const take = async (content: AsyncIterable<Uint8Array>) => {
     const md5 = createHash('md5')
-    let bytes = 0
     for await (const piece of content) {
-      pieces.push(Uint8Array.from(piece))
-      bytes += piece.length
+      body.add(piece)
       md5.update(piece)
     }
-    return { md5: md5.digest('hex'), bytes }
+    return { md5: md5.digest('hex'), bytes: body.content().length }
   }
   const algorithm = algorithmWanted(request)
   const wanted = algorithm ? [algorithm] : []
-  const { checksums } = await receive(request, take, { bytesMax: bytesMaxOf(request), wanted })
+  const options = { bytesMax: bytesMaxOf(request), wanted, isHurried: true }
+  const { checksums } = await receive(request, take, options)
   const named = Object.entries(checksums) as [ChecksumAlgorithm, string][]
   const sums = Object.fromEntries(named.map(([name, value]) => [checksumHeader(name), value]))
-  return askWith(request, Buffer.concat(pieces), sums)
+  return askWith(request, body.content(), sums)
 }
 
 /** @throws S3Error for another volume: a key reaches one. */
 const copy: OuterOperation = async request => {
   readSaid(request)
   const { key } = readCopySource(request)
-  return ask(request, { 'x-amz-copy-source': `/${request.outer.bucket}/${encodeUri(key, '/')}` })
+  const bytes = await bytesCopied(request, key)
+  return request.room.within(request.known, bytes, () =>
+    ask(request, { 'x-amz-copy-source': `/${request.outer.bucket}/${encodeUri(key, '/')}` }),
+  )
+}
+
+/** What a copy takes: all of what is copied, or the part that is named. What is not there takes nothing. */
+async function bytesCopied(request: OuterRequest, key: string): Promise<number> {
+  const [, first, last] =
+    /^bytes=(\d{1,15})-(\d{1,15})$/.exec(headerOf(request, 'x-amz-copy-source-range') ?? '') ?? []
+  if (first !== undefined) return Math.max(0, Number(last) - Number(first) + 1)
+  const question = { method: 'HEAD', key, query: [], headers: {} }
+  const answer = await answerOf(request.outer, question, { ...request, body: null })
+  answer.resume()
+  const length = isWell(answer) ? Number(answer.headers['content-length'] ?? 0) : 0
+  return Number.isSafeInteger(length) ? length : 0
+}
+
+/** How many uploads are open, as far as one answer of the server says. */
+async function openUploads(request: OuterRequest): Promise<number> {
+  const question = { method: 'GET', key: '', query: [['uploads', '']] as const, headers: {} }
+  const answer = await answerOf(request.outer, question, { ...request, body: null })
+  const xml = await textOf(answer)
+  if (!isWell(answer)) throw new S3Error('ServiceUnavailable', { cause: new Error(xml.slice(0, 300)) })
+  return xml.split('<UploadId>').length - 1
 }
 
 const isCopy = (request: OuterRequest) => headerOf(request, 'x-amz-copy-source') !== null
 
 const deleteMany: OuterOperation = async request => {
-  const text = await receiveText(request)
-  const { Delete } = readXml(text, deleteXml)
+  const { Delete } = readXml(await receiveText(request, { isHurried: true }), deleteXml)
   if (Delete.Object.some(({ VersionId }) => VersionId !== undefined && VersionId !== 'null'))
     throw new S3Error('NotImplemented', { message: 'Versions are not kept here.' })
   // One that cannot be a name here is not there; the server is not asked what it would make of it.
   for (const { Key } of Delete.Object) readObjectKey(Key)
-  return askWith(request, Buffer.from(text))
+  if (Delete.Object.some(({ Key }) => !isSayable(Key)))
+    throw new S3Error('InvalidArgument', { message: 'A key that XML cannot say is deleted by itself.' })
+  const Objects = Delete.Object.map(({ Key, ETag }) => ({ Key, ETag }))
+  return askWith(request, Buffer.from(writeXml('Delete', { Quiet: Delete.Quiet?.trim(), Object: Objects })))
 }
 
 const complete: OuterOperation = async request => {
-  const body = Buffer.from(await receiveText(request))
+  // What is passed on is what was read of it, and nothing besides that the server may take for something else.
+  const named = readXml(await receiveText(request, { isHurried: true }), completeXml)
+  const body = Buffer.from(writeXml('CompleteMultipartUpload', named.CompleteMultipartUpload))
   const sums: Record<string, string> = {}
   for (const name of CHECKSUM_ALGORITHMS.map(checksumHeader)) {
     const value = headerOf(request, name)
@@ -260,7 +308,11 @@ const complete: OuterOperation = async request => {
 
 const begin: OuterOperation = async request => {
   readSaid(request)
-  return ask(request)
+  return request.room.begin(
+    request.known,
+    () => openUploads(request),
+    () => ask(request),
+  )
 }
 
 const plain: OuterOperation = request => ask(request)

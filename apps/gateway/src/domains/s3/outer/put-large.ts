@@ -4,6 +4,7 @@ import { receive } from '../protocol/receive.ts'
 import type { S3Answer } from '../protocol/s3-request.ts'
 import { S3Error } from '../s3-error.ts'
 import { answerOf, type OuterQuestion } from './ask-outer.ts'
+import { createHeldBody } from './held-body.ts'
 import { isWell, refusalOf, saidBy, textOf } from './outer-answers.ts'
 import type { OuterRequest } from './outer-request.ts'
 
@@ -62,45 +63,45 @@ export async function putLarge(
   }
 
   const parts: string[] = []
-  async function sendPart(id: string, pieces: Uint8Array[]): Promise<void> {
+  let id: string | null = null
+  async function sendPart(body: Buffer): Promise<void> {
+    // Begun with the first part: who sends nothing leaves nothing open at the server.
+    id ??= await begin()
     const query = [
       ['partNumber', String(parts.length + 1)],
       ['uploadId', id],
     ] as const
-    const answer = await step('PUT', query, {}, Buffer.concat(pieces))
-    answer.resume()
+    const answer = await step('PUT', query, {}, body)
+    await textOf(answer)
     parts.push(answer.headers.etag ?? '')
   }
 
-  async function take(id: string, content: AsyncIterable<Uint8Array>) {
+  async function take(content: AsyncIterable<Uint8Array>) {
     const md5 = createHash('md5')
     let bytes = 0
-    let held: Uint8Array[] = []
-    let heldBytes = 0
+    const held = createHeldBody(partBytes)
     for await (const piece of content) {
       bytes += piece.length
       md5.update(piece)
-      held.push(Uint8Array.from(piece))
-      heldBytes += piece.length
-      if (heldBytes < partBytes) continue
-      await sendPart(id, held)
-      held = []
-      heldBytes = 0
+      for (let left = piece; left.length > 0; ) {
+        left = held.add(left)
+        if (!held.isFull()) continue
+        await sendPart(held.content())
+        held.empty()
+      }
     }
-    if (heldBytes > 0) await sendPart(id, held)
+    if (held.content().length > 0) await sendPart(held.content())
     return { md5: md5.digest('hex'), bytes }
   }
 
-  let id: string | null = null
   try {
-    const upload = await begin()
-    id = upload
-    await receive(request, content => take(upload, content), { bytesMax })
+    await receive(request, take, { bytesMax, isHurried: true })
+    if (id === null) throw new S3Error('IncompleteBody')
     const named = parts.map(
       (etag, at) => `<Part><ETag>${etag}</ETag><PartNumber>${at + 1}</PartNumber></Part>`,
     )
     const body = Buffer.from(`<CompleteMultipartUpload>${named.join('')}</CompleteMultipartUpload>`)
-    const answer = await step('POST', [['uploadId', upload]], conditions, body)
+    const answer = await step('POST', [['uploadId', id]], conditions, body)
     const xml = await textOf(answer)
     const etag = /<ETag>([^<]+)<\/ETag>/.exec(xml)?.[1]?.replaceAll('&quot;', '"').replaceAll('&#34;', '"')
     // A server that says well first may still refuse in the document.

@@ -11,6 +11,7 @@ import {
   isChecksum,
   readAlgorithm,
 } from './checksums.ts'
+import { atLeastRate } from './least-rate.ts'
 import { headerOf, type SignedS3Request } from './s3-request.ts'
 import { createChunkSigner } from './signature.ts'
 import { writeGathered } from './write-gathered.ts'
@@ -82,13 +83,18 @@ function readMd5(text: string): Buffer {
 /**
  * Takes the body of a request, and holds it to everything that the request says of it.
  * @param take Gets the content piece by piece, before it is known whether it is right.
- * @param wanted Algorithms that are wanted whatever the client names.
+ * @param options.wanted Algorithms that are wanted whatever the client names.
+ * @param options.isHurried Whether it is given up where it trickles.
  * @throws S3Error for a body that is not what was said.
  */
 export async function receive(
   request: SignedS3Request,
   take: (content: AsyncIterable<Uint8Array>) => Promise<{ md5: string; bytes: number }>,
-  { bytesMax, wanted = [] }: { bytesMax: number; wanted?: readonly ChecksumAlgorithm[] },
+  {
+    bytesMax,
+    wanted = [],
+    isHurried = false,
+  }: { bytesMax: number; wanted?: readonly ChecksumAlgorithm[]; isHurried?: boolean },
 ): Promise<Received> {
   const announced = readAnnounced(request)
   if (announced.length > bytesMax) throw new S3Error('EntityTooLarge')
@@ -99,7 +105,7 @@ export async function receive(
   const sums = [...algorithms].map(algorithm => ({ algorithm, sum: createChecksum(algorithm) }))
   let trailed: { algorithm: ChecksumAlgorithm; value: string } | null = null
   const content = contentOf({
-    pieces: request.incoming,
+    pieces: isHurried ? atLeastRate(request.incoming) : request.incoming,
     form,
     length: announced.length,
     trailers: announced.trailers,
@@ -146,7 +152,10 @@ export function receiveInto(
 }
 
 /** Takes a small body whole, such as a document. @throws S3Error `MaxMessageLengthExceeded`. */
-export async function receiveText(request: SignedS3Request): Promise<string> {
+export async function receiveText(
+  request: SignedS3Request,
+  { isHurried = false }: { isHurried?: boolean } = {},
+): Promise<string> {
   const pieces: Uint8Array[] = []
   const take = async (content: AsyncIterable<Uint8Array>) => {
     const hash = createHash('md5')
@@ -158,7 +167,7 @@ export async function receiveText(request: SignedS3Request): Promise<string> {
     }
     return { md5: hash.digest('hex'), bytes }
   }
-  await receive(request, take, { bytesMax: S3_LIMITS.xmlBytesMax }).catch(error => {
+  await receive(request, take, { bytesMax: S3_LIMITS.xmlBytesMax, isHurried }).catch(error => {
     if (error instanceof S3Error && error.code === 'EntityTooLarge')
       throw new S3Error('MaxMessageLengthExceeded')
     throw error

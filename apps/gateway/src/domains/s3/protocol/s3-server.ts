@@ -8,6 +8,8 @@ import { createWaitingSockets } from '../../../platform/http/waiting-sockets.ts'
 import type { GatewaySide, KnownKey, S3Log } from '../gateway-side.ts'
 import { operationOf } from '../operations/operations.ts'
 import { OUTER_OPERATIONS } from '../outer/outer-operations.ts'
+import { createOuterRoom } from '../outer/outer-room.ts'
+import { createShares } from '../outer/shares.ts'
 import { S3Error } from '../s3-error.ts'
 import { S3_LIMITS, type S3Limits } from '../s3-limits.ts'
 import { codeOf } from '../store/beneath.ts'
@@ -65,6 +67,17 @@ export function createS3Server(deps: S3ServerDeps) {
   const underWay = new Map<string, number>()
   const locked = createKeyLocks()
   const uploadRoom = createUploadRoom({ now })
+  const held = createShares({
+    most: limits.heldBytesMax,
+    perUserMost: limits.heldBytesPerUserMax,
+    waitMs: limits.outerWaitMs,
+  })
+  const outerRoom = createOuterRoom({ now })
+  const outerTurns = createShares({
+    most: limits.outerRequestsMax,
+    perUserMost: limits.outerRequestsPerUserMax,
+    waitMs: limits.outerWaitMs,
+  })
 
   // No most of all is set for connections: whoever holds as many without a word would keep everybody else out.
   const clock = { now: () => new Date(now()) }
@@ -119,7 +132,7 @@ export function createS3Server(deps: S3ServerDeps) {
       throw new S3Error('NoSuchBucket', { more: { BucketName: bucket } })
     const asked = { method: signed.method, bucket, key, query }
     const operation = operationOf({ ...asked, isCopy: incoming.headers['x-amz-copy-source'] !== undefined })
-    if (operation.writes) requireWritable(known)
+    if (operation.writes) requireWritable(known, operation.frees === true)
     const { place } = known
     if ('why' in place) throw new S3Error('ServiceUnavailable', { message: place.why })
     if ('gatewayId' in place) {
@@ -138,7 +151,10 @@ export function createS3Server(deps: S3ServerDeps) {
         const run = OUTER_OPERATIONS[operation.name]
         // What the server is not asked for says the same of every volume, and looks at none.
         const given = run
-          ? await run({ ...signedRequest, outer: place.outer, now })
+          ? await outerTurns.within(known.userId, 1, () => {
+              const { outer } = place
+              return run({ ...signedRequest, outer, held, room: outerRoom, now })
+            })
           : await operation.run(signedRequest as S3Request)
         if (given) send(signedRequest, given)
       })
@@ -263,10 +279,10 @@ function wrongRegion({ region }: KnownKey): S3Error {
   return new S3Error('AuthorizationHeaderMalformed', { message, more: { Region: region } })
 }
 
-function requireWritable({ access, isReadOnly }: KnownKey): void {
+function requireWritable({ access, isReadOnly, isOnlyOverSize }: KnownKey, frees: boolean): void {
   if (access === 'read_only')
     throw new S3Error('AccessDenied', { message: 'This key may read and not write.' })
-  if (isReadOnly) throw new S3Error('VolumeReadOnly')
+  if (isReadOnly && !(frees && isOnlyOverSize)) throw new S3Error('VolumeReadOnly')
 }
 
 function toS3Error(error: unknown): S3Error {

@@ -29,6 +29,9 @@ export function writeXml(root: string, parts: XmlParts): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${body.replaceAll('\r', '&#13;')}`
 }
 
+/** Whether a document can say a text as it is. */
+export const isSayable = (text: string): boolean => text.replaceAll(UNSAYABLE, '') === text
+
 function sayable(value: XmlValue): XmlValue {
   if (typeof value === 'string') return value.replaceAll(UNSAYABLE, '\ufffd')
   if (Array.isArray(value)) return value.map(each => sayable(each) as XmlParts)

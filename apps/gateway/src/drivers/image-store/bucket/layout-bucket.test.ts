@@ -74,6 +74,37 @@ describe.skipIf(!versitygwProbe.ok)('images in a bucket', () => {
     expect(await keys('the-lock')).toEqual([])
   })
 
+  test('a holder that lives keeps its lock however long it works, and a dead one is broken once', async () => {
+    const { bucket } = peer.target
+    const s3 = createOuterS3(peer.target)
+    const lock = () => createBucketLock(createOuterS3(peer.target), bucket, 'long-lock', { heldMsMax: 800 })
+    let inside = 0
+    let most = 0
+    const work = (ms: number) => async () => {
+      inside += 1
+      most = Math.max(most, inside)
+      await new Promise(resolve => setTimeout(resolve, ms))
+      inside -= 1
+    }
+    const slow = lock()(work(3_000))
+    await Promise.all([slow, lock()(work(10)), lock()(work(10))])
+    expect(most).toBe(1)
+    await s3.write(bucket, 'long-lock', 'the dead')
+    await Promise.all([1, 2, 3, 4].map(() => lock()(work(50))))
+    expect(most).toBe(1)
+    expect(await keys('long-lock')).toEqual([])
+  }, 30_000)
+
+  test('an image of which a blob went while it was kept is not there', async () => {
+    const s3 = createOuterS3(peer.target)
+    const made = await makeLayout('one that goes')
+    const put = open({}, 'gone/').put(pieces(made.archive), never, async () => {
+      await s3.remove(peer.target.bucket, await keys('gone/blobs/'))
+    })
+    await expect(put).rejects.toMatchObject({ code: 'unavailable' })
+    expect(await keys('gone/images/')).toEqual([])
+  })
+
   test('a server that is gone, or a key that it does not know, is told by its code, without the secret', async () => {
     const other = createLayoutBucket(
       { ...peer.target, prefix: '', secretAccessKey: 'not-the-secret' },

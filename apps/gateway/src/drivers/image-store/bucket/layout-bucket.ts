@@ -119,6 +119,15 @@ export function createLayoutBucket(
     return bytes
   }
 
+  /** Looks whether all that an image names is there: somebody may have taken it for nobody's. Else the image is not. */
+  async function requireBlobs(image: LayoutImage, signal: AbortSignal): Promise<void> {
+    for (const { digest, size } of blobsOf(image)) {
+      if ((await s3.size(bucket, blobKey(digest), signal)) === size) continue
+      await s3.remove(bucket, [imageKey(image.descriptor.digest)])
+      throw new LayoutStoreError('unavailable', `${digest} went while the image was kept`)
+    }
+  }
+
   async function keep(
     incoming: Incoming,
     signal: AbortSignal,
@@ -147,6 +156,7 @@ export function createLayoutBucket(
       const { digest } = image.descriptor
       await incoming.tell(onDigest?.(digest))
       await s3.write(bucket, imageKey(digest), image.bytes, { signal })
+      await requireBlobs(image, signal)
       return { digest, size_bytes: sizeOfAll(image), new_bytes }
     } catch (error) {
       // What was under way at the server fails otherwise than by being given up.
@@ -202,14 +212,16 @@ export function createLayoutBucket(
       }),
 
     remove: digest =>
-      translated('removing an image', () =>
-        alone(async () => {
+      translated('removing an image', async () => {
+        // What has been read by then is not read while everybody else waits.
+        await images()
+        return alone(async () => {
           const own = (await images()).find(({ descriptor }) => descriptor.digest === digest)
           await s3.remove(bucket, [imageKey(digest)])
           known.delete(digest)
           return { freed_bytes: (own?.descriptor.size ?? 0) + (await removeUnnamed()) }
-        }),
-      ),
+        })
+      }),
 
     sizes: () => translated('counting images', async () => sumsOf(await images())),
   }

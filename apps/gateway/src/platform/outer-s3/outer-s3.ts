@@ -314,11 +314,11 @@ export function createOuterS3(place: OuterS3Place) {
         // What is given up of what was found makes room in a list for the others.
         hidden = error
       }
-      await eachOf(old, signal, ({ key, id }) =>
-        call('giving up an upload', ({ sdk, client }) =>
+      await eachOf(old, signal, async ({ key, id }) => {
+        await call('giving up an upload', ({ sdk, client }) =>
           client.send(new sdk.AbortMultipartUploadCommand({ Bucket: bucket, Key: key, UploadId: id })),
-        ).catch(ifGone),
-      )
+        ).catch(ifGone)
+      })
       if (hidden !== undefined) throw hidden
     },
 
@@ -374,13 +374,15 @@ export function createOuterS3(place: OuterS3Place) {
 
     /** Names of the key's buckets. */
     async buckets(): Promise<string[]> {
-      const names = pages(async token => {
+      const names: string[] = []
+      const named = pages(async token => {
         const page = await call('listing buckets', ({ sdk, client }) =>
           client.send(new sdk.ListBucketsCommand({ MaxBuckets: PAGE_KEYS, ContinuationToken: token })),
         )
         return { items: (page.Buckets ?? []).flatMap(({ Name }) => Name ?? []), next: page.ContinuationToken }
       })
-      return Array.fromAsync(names)
+      for await (const name of named) names.push(name)
+      return names
     },
   }
 }

@@ -118,7 +118,6 @@ export const topup = defineCall({
     'Charges the source once, at once, later, or after a confirmation; what the platform then has is added to the balance.',
   audience: 'verified',
   timeout: 'long',
-  rateClass: 'card',
   spends: true,
   audit: { target: ['data.transaction_id'] },
   stales: [

@@ -124,7 +124,7 @@ const COUNTED_APART: Record<Exclude<RateClass, 'general'>, string[]> = {
   ],
   captcha: ['account.get-captcha-status', 'account.get-captcha'],
   coupon: ['bill.coupon-apply'],
-  card: ['bill.topup', 'bill.payment-method-add', 'bill.payment-intent'],
+  card: ['bill.payment-method-add'],
 }
 
 /**

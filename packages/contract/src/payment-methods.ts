@@ -115,7 +115,6 @@ export const beginPayment = defineCall({
   summary: 'Begins to pay an amount by card, or to keep a card where no amount is said.',
   audience: 'verified',
   timeout: 'long',
-  rateClass: 'card',
   spends: true,
   audit: { target: ['data.transaction_id', 'data.payment_method_id'] },
   stales: [...new Set([...topup.stales, ...METHOD_READS])],

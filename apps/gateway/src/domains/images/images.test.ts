@@ -34,7 +34,7 @@ test('[R3.4] says which images the machine driver here cannot make, and why', as
   expect(images.find(({ id }) => id === 'vllm')).toMatchObject({
     available: false,
     unavailable_reason: 'not_on_engine',
-    drivers: ['docker'],
+    drivers: ['docker', 'kubernetes'],
   })
 })
 

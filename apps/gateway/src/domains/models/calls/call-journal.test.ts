@@ -1,20 +1,13 @@
-import type * as Fs from 'node:fs'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { EndedCall } from './allowance-book.ts'
 import { createCallJournal } from './call-journal.ts'
 
-/** How a disk that is full writes: a part of what it is given, or nothing. */
-const disk = vi.hoisted(() => ({ isFull: false }))
-vi.mock('node:fs', async original => {
-  const fs = await original<typeof Fs>()
-  return {
-    ...fs,
-    writeSync: (fd: number, line: Buffer) => fs.writeSync(fd, disk.isFull ? line.subarray(0, 20) : line),
-  }
-})
+/** A disk that is full takes a part of what it is given. */
+let isFull = false
+const write = (fd: number, line: Buffer) => writeSync(fd, isFull ? line.subarray(0, 20) : line)
 
 let folder: string
 const log = { error: vi.fn() }
@@ -22,12 +15,12 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'berth-calls-'))
 })
 afterEach(() => {
-  disk.isFull = false
+  isFull = false
   log.error.mockReset()
   rmSync(folder, { recursive: true, force: true })
 })
 
-const journalOf = (gatewayId: string) => createCallJournal({ folder, gatewayId, log })
+const journalOf = (gatewayId: string) => createCallJournal({ folder, gatewayId, log, write })
 function call(id: string): EndedCall {
   const used = { inputTokens: 1, cachedTokens: 0, outputTokens: 1, images: 0, videoSeconds: 0 }
   return {
@@ -40,9 +33,9 @@ function call(id: string): EndedCall {
 test('[B2] a call that a full disk took a part of is not glued to the next one', () => {
   const journal = journalOf('one')
   journal.add(call('first'))
-  disk.isFull = true
+  isFull = true
   journal.add(call('second'))
-  disk.isFull = false
+  isFull = false
   journal.add(call('third'))
   expect(log.error).toHaveBeenCalledTimes(1)
   const [left] = journalOf('other').left()

@@ -43,15 +43,18 @@ export interface LeftCalls {
  * has the last byte of the answer, so that a gateway that is killed has lost none of them. They are not forced to the disk: a
  * computer that fails takes those of its last moment with it.
  * @param folder Of this gateway alone; null: nothing is written.
+ * @param write Other than usual for tests of a disk that takes a part.
  */
 export function createCallJournal({
   folder,
   gatewayId,
   log,
+  write = writeSync,
 }: {
   folder: string | null
   gatewayId: string
   log: Pick<Logger, 'error'>
+  write?: (fd: number, line: Buffer) => number
 }) {
   const segmentOf = new Map<string, Segment>()
   let current: Segment | null = null
@@ -71,7 +74,7 @@ export function createCallJournal({
   /** Writes a line, or nothing of it: the next one would be glued on to a part. @throws What the system says. */
   function append(segment: Segment, line: Buffer): void {
     try {
-      const written = writeSync(segment.fd, line)
+      const written = write(segment.fd, line)
       if (written < line.length) throw new Error(`only ${written} of ${line.length} bytes were written`)
     } catch (error) {
       ftruncateSync(segment.fd, segment.bytes)

@@ -1,8 +1,10 @@
 import { APPLICATION, ORGANIZATION, signup } from '@berth/contract/account'
 import { Button, Checkbox, TextInput } from '@mantine/core'
+import { Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useChange } from '../../api/use-change.ts'
 import { currentLanguage } from '../../app/i18n.ts'
+import { lazyPart } from '../../app/lazy-part.ts'
 import { session } from '../../app/session/session.ts'
 import { readCurrency, readReferralCode } from '../../app/session/session-storage.ts'
 import { startWait } from '../../app/session/verify-wait.ts'
@@ -11,7 +13,6 @@ import { NewPasswordFields } from '../../ui/NewPasswordFields.tsx'
 import { useContractForm } from '../../ui/use-contract-form.ts'
 import classes from './AuthPage.module.css'
 import { signupForm } from './auth-schemas.ts'
-import { InvitationNote } from './InvitationNote.tsx'
 import { signIn } from './sign-in.ts'
 
 /** A mail went out with the account, so the banner does not offer another one before its time. */
@@ -19,6 +20,9 @@ function waitForMail(sentAt: number): void {
   const { user } = session().getState()
   if (user && !user.emailVerified) startWait(user.id, sentAt)
 }
+
+// Few come by a friend's link: nobody else loads it.
+const InvitationNote = lazyPart(() => import('./InvitationNote.tsx').then(module => module.InvitationNote))
 
 interface SignupFormProps {
   /** Where the terms can be read. */
@@ -61,7 +65,7 @@ export function SignupForm({ termsUrl, onMade }: SignupFormProps) {
   })
   return (
     <form className={classes.form} onSubmit={submit} noValidate>
-      <InvitationNote />
+      <Suspense>{readReferralCode() !== null && <InvitationNote />}</Suspense>
       <TextInput
         label={t('username')}
         description={t('username_hint')}

@@ -1,4 +1,6 @@
+import type { Descriptor, LayoutImage } from '../../platform/image-layout/layout.ts'
 import { LayoutError } from '../../platform/image-layout/layout-error.ts'
+import { packLayout } from '../../platform/image-layout/pack-layout.ts'
 import { OuterS3Error } from '../../platform/outer-s3/outer-s3.ts'
 import { LayoutStoreError } from './port.ts'
 
@@ -68,6 +70,37 @@ export async function* translatedPieces(
   } catch (error) {
     throw asStoreError(doing, error)
   }
+}
+
+/** `put` of a store that keeps an archive as it comes. */
+export function putTranslated<T>(
+  archive: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+  keep: (incoming: Incoming) => Promise<T>,
+): Promise<T> {
+  const incoming = new Incoming(archive)
+  const work = async () => {
+    mustGoOn(signal)
+    return await keep(incoming)
+  }
+  return translated('keeping an image', work, incoming)
+}
+
+/**
+ * `get` of a store that has images by their manifests and blobs.
+ * @param read Null of an image that is not there.
+ */
+export function getTranslated(
+  digest: string,
+  signal: AbortSignal,
+  { read, open }: { read(): Promise<LayoutImage | null>; open(blob: Descriptor): AsyncIterable<Uint8Array> },
+): AsyncGenerator<Uint8Array> {
+  return translatedPieces('reading an image', async function* () {
+    mustGoOn(signal)
+    const image = await read()
+    if (!image) throw new LayoutStoreError('not_found', `no image ${digest}`)
+    yield* packLayout(image, open)
+  })
 }
 
 function asStoreError(doing: string, error: unknown): LayoutStoreError {

@@ -1,11 +1,10 @@
 import type { Socket } from 'node:net'
-import { type Duplex, duplexPair } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import type Docker from 'dockerode'
-import { asFailure, readAnswer } from '../port/answers.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { RunOptions } from '../port/console.ts'
-import { type Program, type ProgramEvents, serveProgram } from '../sessions/serve-program.ts'
-import { terminalSide } from '../sessions/session-limits.ts'
+import { EARLY_ERRORS_BYTES_MAX, runOnLine, SIGNALS } from '../sessions/program-line.ts'
+import type { Program, ProgramEvents } from '../sessions/serve-program.ts'
 import { createDemuxer, killGroup } from './docker-exec.ts'
 import { exitCode, openDockerShell } from './docker-shell.ts'
 
@@ -15,56 +14,18 @@ import { exitCode, openDockerShell } from './docker-shell.ts'
  */
 const PIPES_SCRIPT =
   'echo $$; cd ~ 2>/dev/null; [ -x /bin/bash ] && SHELL=/bin/bash || SHELL=/bin/sh; export SHELL; exec $SHELL "$@"'
-const START_TIMEOUT_MS = 20_000
 const PID_BYTES_MAX = 32
-/** Errors that came before the first line of the output: an engine passes the two on in any order. */
-const EARLY_ERRORS_BYTES_MAX = 1024 ** 2
-const SIGNALS: ReadonlySet<string> = new Set(['HUP', 'INT', 'QUIT', 'TERM', 'KILL', 'USR1', 'USR2'])
 
 /**
  * Runs a program in a container, with streams of its own.
  * @returns Its line, as the port says.
  * @throws ComputeError, and what dockerode throws.
  */
-export async function runProgram(container: Docker.Container, options: RunOptions): Promise<Duplex> {
-  const { command, env = {}, pty = null } = options
-  const args = command === null ? [] : ['-c', command]
-  const [near, far] = duplexPair()
-  let failed: unknown = null
-  void serveProgram(
-    far,
-    events =>
-      pty ? onTerminal(container, { ...pty, args, env }, events) : onPipes(container, args, env, events),
-    error => {
-      failed = error
-      return asFailure(error)
-    },
-  )
-  try {
-    await readAnswer(near, START_TIMEOUT_MS)
-    return near
-  } catch (error) {
-    near.destroy()
-    throw failed ?? error
-  }
-}
-
-async function onTerminal(
-  container: Docker.Container,
-  options: { cols: number; rows: number; args: string[]; env: Record<string, string> },
-  events: ProgramEvents,
-): Promise<Program> {
-  const { cols, rows, args, env } = options
-  const size = { cols: terminalSide(cols), rows: terminalSide(rows) }
-  const onEnd = (code: number | null) => events.onEnd({ code, signal: null })
-  const shell = await openDockerShell(
-    container,
-    { ...size, env },
-    { onData: events.onData, onDrain: events.onDrain, onEnd },
-    args,
-  )
-  // A terminal's input never ends, and its keys are its signals.
-  return { ...shell, end: () => undefined, signal: () => undefined }
+export function runProgram(container: Docker.Container, options: RunOptions): Promise<Duplex> {
+  return runOnLine(options, {
+    openShell: (shell, events, args) => openDockerShell(container, shell, events, args),
+    onPipes: ({ args, env }, events) => onPipes(container, args, env, events),
+  })
 }
 
 async function onPipes(

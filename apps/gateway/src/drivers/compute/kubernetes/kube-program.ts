@@ -1,9 +1,8 @@
-import { type Duplex, duplexPair } from 'node:stream'
-import { asFailure, readAnswer } from '../port/answers.ts'
+import type { Duplex } from 'node:stream'
 import { ComputeError } from '../port/compute-error.ts'
 import type { RunOptions } from '../port/console.ts'
-import { type Program, type ProgramEvents, serveProgram } from '../sessions/serve-program.ts'
-import { terminalSide } from '../sessions/session-limits.ts'
+import { EARLY_ERRORS_BYTES_MAX, runOnLine, SIGNALS } from '../sessions/program-line.ts'
+import type { Program, ProgramEvents } from '../sessions/serve-program.ts'
 import { createEndMark } from './end-mark.ts'
 import { headLine, killGroup, openProcess, type PodPlace } from './kube-exec.ts'
 import type { KubeLink } from './kube-link.ts'
@@ -16,59 +15,17 @@ import { envWords, openKubeShell, TAKE_ENV } from './kube-shell.ts'
 const PIPES_SCRIPT = `mark=$1; shift; ${TAKE_ENV}trap : HUP INT QUIT TERM USR1 USR2; echo $$; cd ~ 2>/dev/null; [ -x /bin/bash ] && SHELL=/bin/bash || SHELL=/bin/sh; export SHELL; $SHELL "$@"; code=$?; printf '\\000%s %s\\n' $mark $code >&2; exit $code`
 /** What a program wrote last may come behind the word of its end; whoever it left behind is not waited for. */
 const SILENCE_MS = 200
-const START_TIMEOUT_MS = 20_000
-/** Errors that came before the first line of the output: the two are passed on in any order. */
-const EARLY_ERRORS_BYTES_MAX = 1024 ** 2
-const SIGNALS: ReadonlySet<string> = new Set(['HUP', 'INT', 'QUIT', 'TERM', 'KILL', 'USR1', 'USR2'])
 
 /**
  * Runs a program in a machine, with streams of its own.
  * @returns Its line, as the port says.
  * @throws ComputeError, and as `KubeLink.socket` does.
  */
-export async function runProgram(link: KubeLink, place: PodPlace, options: RunOptions): Promise<Duplex> {
-  const { command, env = {}, pty = null } = options
-  const args = command === null ? [] : ['-c', command]
-  const [near, far] = duplexPair()
-  let failed: unknown = null
-  void serveProgram(
-    far,
-    events =>
-      pty
-        ? onTerminal(link, place, { ...pty, args, env }, events)
-        : onPipes(link, place, { args, env }, events),
-    error => {
-      failed = error
-      return asFailure(error)
-    },
-  )
-  try {
-    await readAnswer(near, START_TIMEOUT_MS)
-    return near
-  } catch (error) {
-    near.destroy()
-    throw failed ?? error
-  }
-}
-
-async function onTerminal(
-  link: KubeLink,
-  place: PodPlace,
-  options: { cols: number; rows: number; args: string[]; env: Record<string, string> },
-  events: ProgramEvents,
-): Promise<Program> {
-  const { cols, rows, args, env } = options
-  const size = { cols: terminalSide(cols), rows: terminalSide(rows) }
-  const onEnd = (code: number | null) => events.onEnd({ code, signal: null })
-  const shell = await openKubeShell(
-    link,
-    place,
-    { ...size, env },
-    { onData: events.onData, onDrain: events.onDrain, onEnd },
-    args,
-  )
-  // A terminal's input never ends, and its keys are its signals.
-  return { ...shell, end: () => undefined, signal: () => undefined }
+export function runProgram(link: KubeLink, place: PodPlace, options: RunOptions): Promise<Duplex> {
+  return runOnLine(options, {
+    openShell: (shell, events, args) => openKubeShell(link, place, shell, events, args),
+    onPipes: (asked, events) => onPipes(link, place, asked, events),
+  })
 }
 
 async function onPipes(

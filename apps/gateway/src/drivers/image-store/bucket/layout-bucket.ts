@@ -9,12 +9,11 @@ import {
   MEDIA_TYPES,
   bytesOf as sizeOfAll,
 } from '../../../platform/image-layout/layout.ts'
-import { packLayout } from '../../../platform/image-layout/pack-layout.ts'
 import { readLayout } from '../../../platform/image-layout/read-layout.ts'
 import { createOuterS3, type OuterS3Place } from '../../../platform/outer-s3/outer-s3.ts'
 import { type KeptImage, type LayoutStore, LayoutStoreError } from '../port.ts'
 import { type KnownImage, sumsOf } from '../sums.ts'
-import { Incoming, mustGoOn, translated, translatedPieces } from '../translate.ts'
+import { getTranslated, type Incoming, mustGoOn, putTranslated, translated } from '../translate.ts'
 import { createBucketLock } from './bucket-lock.ts'
 
 const IMAGES_MAX = 10_000
@@ -191,24 +190,13 @@ export function createLayoutBucket(
   return {
     name: 'bucket',
 
-    async put(archive, signal, onDigest) {
-      const incoming = new Incoming(archive)
-      return translated(
-        'keeping an image',
-        async () => {
-          mustGoOn(signal)
-          return await keep(incoming, signal, onDigest)
-        },
-        incoming,
-      )
-    },
+    put: (archive, signal, onDigest) =>
+      putTranslated(archive, signal, incoming => keep(incoming, signal, onDigest)),
 
     get: (digest, signal) =>
-      translatedPieces('reading an image', async function* () {
-        mustGoOn(signal)
-        const image = await read(digest, signal)
-        if (!image) throw new LayoutStoreError('not_found', `no image ${digest}`)
-        yield* packLayout(image, blob => open(blob, signal))
+      getTranslated(digest, signal, {
+        read: () => read(digest, signal),
+        open: blob => open(blob, signal),
       }),
 
     remove: digest =>

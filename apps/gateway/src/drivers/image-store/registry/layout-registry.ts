@@ -8,11 +8,10 @@ import {
   MEDIA_TYPES,
   bytesOf as sizeOfAll,
 } from '../../../platform/image-layout/layout.ts'
-import { packLayout } from '../../../platform/image-layout/pack-layout.ts'
 import { readLayout } from '../../../platform/image-layout/read-layout.ts'
 import { type KeptImage, type LayoutStore, LayoutStoreError } from '../port.ts'
 import { type KnownImage, sumsOf } from '../sums.ts'
-import { Incoming, mustGoOn, translated, translatedPieces } from '../translate.ts'
+import { getTranslated, type Incoming, mustGoOn, putTranslated, translated } from '../translate.ts'
 import { createRegistryBlobs } from './registry-blobs.ts'
 import { createRegistryCalls, type RegistryPlace } from './registry-calls.ts'
 
@@ -130,24 +129,13 @@ export function createLayoutRegistry(
   return {
     name: 'registry',
 
-    async put(archive, signal, onDigest) {
-      const incoming = new Incoming(archive)
-      return translated(
-        'keeping an image',
-        async () => {
-          mustGoOn(signal)
-          return await keep(incoming, signal, onDigest)
-        },
-        incoming,
-      )
-    },
+    put: (archive, signal, onDigest) =>
+      putTranslated(archive, signal, incoming => keep(incoming, signal, onDigest)),
 
     get: (digest, signal) =>
-      translatedPieces('reading an image', async function* () {
-        mustGoOn(signal)
-        const image = await read(digest, signal)
-        if (!image) throw new LayoutStoreError('not_found', `no image ${digest}`)
-        yield* packLayout(image, blob => blobs.open(blob, signal))
+      getTranslated(digest, signal, {
+        read: () => read(digest, signal),
+        open: blob => blobs.open(blob, signal),
       }),
 
     remove: digest =>

@@ -103,3 +103,18 @@ describe('what runs before anybody pays', () => {
     expect(podOf({ isLaid: true }).initContainers).toBeUndefined()
   })
 })
+
+test('[B14] no pod has a token of the cluster, rights of the host or more of root’s than images need', () => {
+  for (const pod of [podOf({}), errand()]) {
+    expect(pod.automountServiceAccountToken).toBe(false)
+    expect(pod.enableServiceLinks).toBe(false)
+    expect(pod.securityContext?.seccompProfile).toEqual({ type: 'RuntimeDefault' })
+    for (const part of ['hostNetwork', 'hostPID', 'hostIPC'] as const) expect(pod[part] ?? false).toBe(false)
+    expect(pod.volumes?.some(({ hostPath }) => hostPath) ?? false).toBe(false)
+    for (const { securityContext } of [...pod.containers, ...(pod.initContainers ?? [])]) {
+      expect(securityContext).toMatchObject({ allowPrivilegeEscalation: false, privileged: false })
+      expect(securityContext?.capabilities?.drop).toEqual(['ALL'])
+      expect(securityContext?.capabilities?.add ?? []).not.toContain('SYS_ADMIN')
+    }
+  }
+})

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest'
 import { planNamespace, type TenantQuota } from './namespace-plan.ts'
 
+interface NetworkPolicySpec {
+  egress: { to: { ipBlock?: { cidr: string; except: string[] } }[] }[]
+}
+
 function objectsOf(quota: TenantQuota = {}) {
   const plans = planNamespace({
     ...{ namespace: 'berth-cloud-x', cloudId: 'cloud', tenant: 'x', subject: null, quota, opened: [] },
@@ -27,9 +31,9 @@ test('machines count for a customer’s quota, and what runs for a moment does n
 
 test('[B14] nothing comes into a customer’s namespace, and nothing goes out of it to private networks or to the cluster', () => {
   const policy = objectsOf().find(({ kind }) => kind === 'NetworkPolicy')
-  expect(policy?.spec).toMatchObject({ podSelector: {}, policyTypes: ['Ingress', 'Egress'], ingress: [] })
-  const { egress } = policy?.spec as { egress: { to: { ipBlock?: { cidr: string; except: string[] } }[] }[] }
-  const blocks = egress.flatMap(({ to }) => to).flatMap(({ ipBlock }) => ipBlock ?? [])
+  const spec = policy?.spec as NetworkPolicySpec | undefined
+  expect(spec).toMatchObject({ podSelector: {}, policyTypes: ['Ingress', 'Egress'], ingress: [] })
+  const blocks = (spec?.egress ?? []).flatMap(({ to }) => to).flatMap(({ ipBlock }) => ipBlock ?? [])
   expect(blocks.map(({ cidr }) => cidr)).toEqual(['0.0.0.0/0', '2000::/3'])
   for (const denied of ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '127.0.0.0/8'])
     expect(blocks[0]?.except).toContain(denied)

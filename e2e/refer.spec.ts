@@ -49,6 +49,7 @@ test('[R1.6] [R2.11] [R2.13] [R2.28] a friend signs up by the link and tops up t
       await rhea.reload()
       await expect(rhea.getByText('Recharged', { exact: true })).toBeVisible({ timeout: 2_000 })
     }).toPass()
+    // The figures were asked for before the list was; they follow.
     await expect(rhea.getByText('Total earnings').locator('..')).toContainText('$5.00')
     await expect(rhea.getByText('Effective consumers').locator('..')).toContainText('1')
     await lookAt(rhea, 'refer-earn')

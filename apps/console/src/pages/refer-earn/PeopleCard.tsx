@@ -22,6 +22,7 @@ import { Card } from '../../ui/Card.tsx'
 import { useFormat } from '../../ui/format.ts'
 import { SegmentedFilter } from '../../ui/SegmentedFilter.tsx'
 import { quarterParts } from './ChoiceFields.tsx'
+import { KEPT_FRESH } from './kept-fresh.ts'
 import classes from './PeopleCard.module.css'
 import { useOrderColumns, useRecordColumns } from './people-columns.tsx'
 import { orderQuery, type ReferSearch, recordQuery, referSearch } from './refer-search.ts'
@@ -140,6 +141,7 @@ function Users({ filters, summary }: ShownProps) {
   const { page, quarter } = filters.values
   const query = useQuery({
     ...queryOf(listReferralRecords, { query: { ...recordQuery(filters.values), page } }),
+    ...KEPT_FRESH,
     placeholderData: keepPreviousData,
   })
   const shownQuarter = quarter || summary.quarter.quarter
@@ -180,6 +182,7 @@ function Orders({ filters }: ShownProps) {
   const { page } = filters.values
   const query = useQuery({
     ...queryOf(listReferralOrders, { query: { ...orderQuery(filters.values), page } }),
+    ...KEPT_FRESH,
     placeholderData: keepPreviousData,
   })
   const columns = useOrderColumns()

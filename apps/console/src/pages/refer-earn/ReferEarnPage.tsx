@@ -10,6 +10,7 @@ import { Answer } from '../../ui/Answer.tsx'
 import { PageHeader } from '../../ui/PageHeader.tsx'
 import { toast } from '../../ui/toast.ts'
 import { HowItWorks } from './HowItWorks.tsx'
+import { KEPT_FRESH } from './kept-fresh.ts'
 import { LinkCard } from './LinkCard.tsx'
 import { PeopleCard } from './PeopleCard.tsx'
 import { QuartersCard } from './QuartersCard.tsx'
@@ -26,7 +27,7 @@ export function Page() {
 /** The same, opened at the lists. */
 export function ReferEarn({ atLists = false }: { atLists?: boolean }) {
   const { t } = useTranslation(['refer', 'common'])
-  const query = useQuery(queryOf(getReferral, {}))
+  const query = useQuery({ ...queryOf(getReferral, {}), ...KEPT_FRESH })
   useConfirmation()
   return (
     <>

@@ -11,7 +11,7 @@ import {
   postTransfers,
   type Transfer,
 } from '../ledger/ledger.ts'
-import type { Purse, Split, takeFrom } from './purse.ts'
+import type { Hold, Purse, Split, takeFrom } from './purse.ts'
 import type { Interval, UsagePart, usageDay } from './tables.ts'
 
 /** What is booked of a stretch at a moment, where it comes from, and what it used. */
@@ -43,8 +43,8 @@ export interface Sheet {
   days: Map<string, Day>
   /** By stretch and lot. */
   uses: Map<string, LotUse>
-  /** What was used of holds in all, by id. */
-  holds: Map<string, bigint>
+  /** Holds that were used, as they are after it, by id. */
+  holds: Map<string, Pick<Hold, 'usedMicro' | 'freeMicro'>>
   /** By stretch. */
   sums: Map<string, Sums>
   /** Accounts of the house that the transfers name, by id. */
@@ -81,7 +81,7 @@ export function noteOnSheet(
       noteMove(sheet, interval, { currency: purse.currency, posting: postings, part, micro: split[part], at })
       sum[part] += split[part]
     }
-    if (held) sheet.holds.set(held.id, held.usedMicro)
+    if (held) sheet.holds.set(held.id, { usedMicro: held.usedMicro, freeMicro: held.freeMicro })
     for (const use of uses) noteUse(sheet, interval, use)
   }
   sheet.sums.set(id, {
@@ -180,11 +180,16 @@ async function writeDays(tx: Transaction, days: readonly Day[]): Promise<void> {
       entries = usage_day.entries + excluded.entries, amount_micro = usage_day.amount_micro + excluded.amount_micro`)
 }
 
-async function writeHolds(tx: Transaction, holds: readonly (readonly [string, bigint])[]): Promise<void> {
-  const rows = holds.map(([id, usedMicro]) => ({ id, micro: `${usedMicro}` }))
+async function writeHolds(
+  tx: Transaction,
+  holds: readonly (readonly [string, Pick<Hold, 'usedMicro' | 'freeMicro'>])[],
+): Promise<void> {
+  const rows = holds.map(([id, { usedMicro, freeMicro }]) => ({
+    ...{ id, micro: `${usedMicro}`, free: `${freeMicro}` },
+  }))
   await tx.execute(sql`
-    update wallet_hold h set used_micro = used.micro
-    from json_to_recordset(${JSON.stringify(rows)}::json) as used(id uuid, micro bigint)
+    update wallet_hold h set used_micro = used.micro, free_micro = used.free
+    from json_to_recordset(${JSON.stringify(rows)}::json) as used(id uuid, micro bigint, free bigint)
     where h.id = used.id`)
 }
 

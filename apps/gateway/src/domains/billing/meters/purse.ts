@@ -11,10 +11,12 @@ import type { Interval, UsagePart } from './tables.ts'
 export type Split = Record<UsagePart, bigint>
 
 /** What is set aside for a subject. */
-interface Hold {
+export interface Hold {
   id: string
   leftMicro: bigint
   usedMicro: bigint
+  /** Credits for models alone that are set aside beside that. */
+  freeMicro: bigint
 }
 
 /** What a customer has in the books, while one posting after another takes from it. */
@@ -82,8 +84,8 @@ function purseOf(books: {
   lots: Lot[]
 }): Purse {
   const { userId, currency, accounts, held, lots } = books
-  const holds = held.map(({ id, amountMicro, usedMicro, ...subject }) => {
-    const hold: Hold = { id, leftMicro: amountMicro - usedMicro, usedMicro }
+  const holds = held.map(({ id, amountMicro, usedMicro, freeMicro, ...subject }) => {
+    const hold: Hold = { id, leftMicro: amountMicro - usedMicro, usedMicro, freeMicro }
     return [nameOf(subject), hold] as const
   })
   const sum = (amounts: bigint[]) => amounts.reduce((total, amount) => total + amount, 0n)
@@ -161,7 +163,7 @@ export function payFrom(purse: Purse, subject: Subject | undefined, interval: In
 /**
  * Takes what is due, in memory alone: first from what its subject has set aside, then from what is available, credits
  * before cash. What other subjects have set aside is left alone, so that holds are always covered. What models have used
- * is taken from the credits for models first.
+ * is taken from the credits for models first, but for those that are set aside for another call.
  * @returns Where it comes from, the hold that it used, and what it used of which lots.
  */
 export function takeFrom(
@@ -169,15 +171,17 @@ export function takeFrom(
   interval: Interval,
   dueMicro: bigint,
 ): { split: Split; held: Hold | null; uses: { grantId: string; micro: bigint }[] } {
-  const free = spendsFree(interval) ? least(dueMicro, purse.freeMicro) : 0n
   const held = purse.holds.get(nameOf(interval))
+  const free = spendsFree(interval) ? least(dueMicro, freeFor(purse, held)) : 0n
   const reserveMicro = held?.leftMicro ?? 0n
   const payableMicro = least(dueMicro - free, purse.unheldMicro + reserveMicro)
   const fromReserveMicro = least(payableMicro, reserveMicro)
-  const usesHold = held !== undefined && fromReserveMicro > 0n
+  const heldFree = least(free, held?.freeMicro ?? 0n)
+  const usesHold = held !== undefined && fromReserveMicro + heldFree > 0n
   if (usesHold) {
     held.leftMicro -= fromReserveMicro
     held.usedMicro += fromReserveMicro
+    held.freeMicro -= heldFree
   }
   // What has ended pays for what was set aside, and for nothing else.
   const kept = least(fromReserveMicro, purse.keptMicro)
@@ -205,6 +209,19 @@ export function takeFrom(
     write_off: dueMicro - free - payableMicro,
   }
   return { split, held: usesHold ? held : null, uses }
+}
+
+/**
+ * Credits for models that a call may use: those of its own hold, and what is set aside for none. Where some have ended that
+ * were set aside, holds say more than there is, and each call still has its own.
+ */
+function freeFor({ freeMicro, holds }: Purse, own: Hold | undefined): bigint {
+  // One that pays for other subjects stands there by their names, too.
+  const others = new Set(holds.values())
+  if (own) others.delete(own)
+  const unheld = freeMicro - [...others].reduce((sum, hold) => sum + hold.freeMicro, 0n)
+  const ownMicro = least(own?.freeMicro ?? 0n, freeMicro)
+  return unheld > ownMicro ? unheld : ownMicro
 }
 
 const isKept = ({ modelsOnly, ended }: Lot) => !modelsOnly && ended

@@ -188,7 +188,7 @@ async function insertEnded(
   return new Set(written.map(({ id }) => id))
 }
 
-/** Notes what calls have cost of their allowances, and that credits for models alone are set aside no longer that they used. */
+/** Notes what calls have cost of their allowances. */
 async function noteUsed(tx: Transaction, charged: readonly EndedCall[]): Promise<void> {
   const sums = new Map<string, bigint>()
   for (const { allowanceId, costMicro } of charged)
@@ -196,14 +196,9 @@ async function noteUsed(tx: Transaction, charged: readonly EndedCall[]): Promise
   const rows = [...sums].map(([id, micro]) => ({ id, micro: `${micro}` }))
   if (rows.length === 0) return
   await tx.execute(sql`
-    with used as (
-      update model_allowance a set used_micro = least(a.amount_micro, a.used_micro + u.micro)
-      from json_to_recordset(${JSON.stringify(rows)}::json) as u(id uuid, micro bigint)
-      where a.id = u.id
-      returning a.id, a.amount_micro - a.used_micro as left_micro
-    )
-    update wallet_hold h set free_micro = least(h.free_micro, greatest(0, used.left_micro - (h.amount_micro - h.used_micro)))
-    from used where h.subject_kind = 'model_call' and h.subject_id = used.id::text and h.released_at is null and h.free_micro > 0`)
+    update model_allowance a set used_micro = least(a.amount_micro, a.used_micro + u.micro)
+    from json_to_recordset(${JSON.stringify(rows)}::json) as u(id uuid, micro bigint)
+    where a.id = u.id`)
 }
 
 /**

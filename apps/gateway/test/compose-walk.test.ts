@@ -245,9 +245,12 @@ describe.skipIf(missing !== null)('Berth in containers', { timeout: STEP_MS }, (
     await data(terminateInstance, { params: { id } }, { token })
     await expect.poll(statusOf, POLL).toBeUndefined()
     const { items } = await data(listTransactions, { query: {} }, { token })
-    const usage = items.find(({ about }) => about.instance_id === id)
-    const receipt = await data(getReceipt, { params: { id: usage?.id ?? '' } }, { token })
-    expect(receipt.lines.length).toBeGreaterThan(0)
-    expect(receipt.events.map(({ status }) => status)).toContain('running')
+    // The last of its stretches may have been so short that it cost nothing.
+    const usage = items.filter(({ about }) => about.instance_id === id)
+    const receipts = await Promise.all(
+      usage.map(one => data(getReceipt, { params: { id: one.id } }, { token })),
+    )
+    expect(receipts.flatMap(({ lines }) => lines).length).toBeGreaterThan(0)
+    expect(receipts.flatMap(({ events }) => events).map(({ status }) => status)).toContain('running')
   })
 })

@@ -107,6 +107,11 @@ export const topupBody = z.object({
   method_id: z.string(by('required')).min(1, by('required')).max(80, by('too_long')).optional(),
   /** Keeps what was entered as `source`, once it was paid. */
   save_method: z.boolean(by('wrong_type')).optional(),
+  /**
+   * The newest top-up that whoever asks knows of, as a transaction's id; null: none. Where the customer has begun another
+   * since, nothing is charged (`topup_elsewhere`). Left out, it does not matter.
+   */
+  after: z.string(by('wrong_type')).max(80, by('too_long')).nullable().optional(),
 })
 z.globalRegistry.add(topupBody, { id: 'TopupBody' })
 

@@ -96,6 +96,8 @@ export const ERRORS = {
   payment_not_confirmed: rule(402, 'change'),
   payment_canceled: rule(402, 'change'),
   topup_limit: rule(409, 'change'),
+  // It was begun in another tab or on another device: nothing was charged now.
+  topup_elsewhere: rule(409, 'change'),
   webhook_refused: rule(400, 'give_up'),
   webhook_unreadable: rule(400, 'give_up'),
   test_card_required: rule(402, 'change'),

@@ -3,7 +3,7 @@ import { fireEvent, screen, waitFor } from '@testing-library/react'
 import { type ComponentProps, createRef } from 'react'
 import { expect, test } from 'vitest'
 import { renderInPage } from '../../component-fixture.tsx'
-import { type Answers, answerCalls, InShell } from '../../gateway-fixture.tsx'
+import { type Answers, answerCalls, InShell, Refusal } from '../../gateway-fixture.tsx'
 import { sampleOf } from '../../schema-fixture.ts'
 import { madeBalance } from './balance-fixture.ts'
 import { PaymentInFlight } from './PaymentInFlight.tsx'
@@ -136,14 +136,22 @@ test('[B3] [R2.22] what was paid in another tab since the form was drawn is said
   const about = { ...sample.about, origin: 'customer' as const }
   const rows: Transaction[] = [{ ...sample, id: 't_0', status: 'settled', about }]
   const begun: string[] = []
+  const known: unknown[] = []
+  let newest = 't_0'
+  let charged = 0
   const { sent } = await showForm(madeBalance(), {
     answers: {
       [listTransactions.operation]: () => ({ items: rows, total: rows.length, page: 1, page_size: 10 }),
-      [topup.operation]: () => paid,
+      [topup.operation]: ({ body }) => {
+        const { after } = body as { after?: string }
+        known.push(after)
+        if (after !== newest) return new Refusal([], 'topup_elsewhere', 409)
+        charged += 1
+        return paid
+      },
     },
     onInFlight: id => begun.push(id),
   })
-  const charged = () => sent.filter(({ operation }) => operation === topup.operation).length
   await waitFor(() =>
     expect(sent.some(({ operation }) => operation === listTransactions.operation)).toBe(true),
   )
@@ -154,15 +162,17 @@ test('[B3] [R2.22] what was paid in another tab since the form was drawn is said
     { ...sample, id: 't_8', status: 'settled', about: { ...about, origin: 'auto' } },
     { ...sample, id: 't_1', status: 'settled', amount_micro: '11000000', about },
   )
+  newest = 't_1'
   fireEvent.click(screen.getByRole('button', { name: 'Pay $25.00 now' }))
   expect(await screen.findByText(/^You have topped up \$11\.00 meanwhile/)).toBeTruthy()
-  expect(charged()).toBe(0)
   rows.unshift({ ...sample, id: 't_3', status: 'pending', about })
+  newest = 't_3'
   fireEvent.click(screen.getByRole('button', { name: 'Pay $25.00 now' }))
   await waitFor(() => expect(begun).toEqual(['t_3']))
-  expect(charged()).toBe(0)
+  expect(charged).toBe(0)
   fireEvent.click(screen.getByRole('button', { name: 'Pay $25.00 now' }))
-  await waitFor(() => expect(charged()).toBe(1))
+  await waitFor(() => expect(charged).toBe(1))
+  expect(known).toEqual(['t_0', 't_1', 't_3'])
 })
 
 interface Shown

@@ -68,7 +68,7 @@ export function TopupForm(props: TopupFormProps) {
   })
   const payWith = usePayWith(typed.current.payWith)
   const { method, choice } = payWith
-  const findElsewhere = usePaidElsewhere()
+  const elsewhere = usePaidElsewhere()
   const [paidElsewhere, setPaid] = useState<Transaction | null>(null)
   const leavesFirst = isHosted && place.frameKey === null && method === null
   const { form, submit, busy, failure } = useContractForm({
@@ -76,22 +76,28 @@ export function TopupForm(props: TopupFormProps) {
     initialValues: { amount: typed.current.amount, source: typed.current.source },
     onSubmit: async ({ amount, source }) => {
       setPaid(null)
-      const other = await findElsewhere()
-      if (other?.status === 'pending') return onInFlight(other.id)
-      if (other) return setPaid(other)
       const saved = method && { platform_name: method.platform_name, method_id: method.id }
       const entered = async () => ({
         platform_name: platform.platform_name,
         source: isHosted ? await place.sourceOf() : source,
         ...(choice.saves && { save_method: true }),
       })
-      const body = { amount, currency, ...(saved ?? (await entered())) }
+      const after = await elsewhere.known()
+      const body = {
+        ...{ amount, currency },
+        ...(saved ?? (await entered())),
+        ...(after !== undefined && { after }),
+      }
       try {
         const paid = await pay.send({ body })
         if (paid.status === 'settled') onSettled(paid)
         else onInFlight(paid.transaction_id)
         if (leavesFirst && paid.next_url !== null) onLeave(paid.next_url)
       } catch (error) {
+        const other =
+          error instanceof ApiError && error.code === 'topup_elsewhere' ? await elsewhere.find() : null
+        if (other?.status === 'pending') return onInFlight(other.id)
+        if (other) return setPaid(other)
         const unknown = await unknownOf(error)
         if (unknown === null) throw error
         onInFlight(unknown)

@@ -5,12 +5,19 @@ import { request } from '../../api/client.ts'
 /** Among so many the newest that the customer began is looked for: others are auto top-ups, or were declined. */
 const LOOKED_THROUGH = 10
 
+/** The newest top-up that a form knows of: the gateway charges nothing where there is another one since. */
+export interface PaidElsewhere {
+  /** Its id; null where there is none; undefined where nobody could say. */
+  known: () => Promise<string | null | undefined>
+  /** The newest that there is now, known from here on; null where there is none, or nobody can say. */
+  find: () => Promise<Transaction | null>
+}
+
 /**
- * Finds a top-up that was begun since a form was drawn, in another tab or on another device: whoever pays twice without
- * knowing it has two forms open. One that was declined charged nothing, and is none.
- * @returns Finds it, each one once; null where there is none, or nobody can say.
+ * Knows the newest top-up since a form was drawn: whoever pays twice without knowing it has two forms open, in other tabs or
+ * on other devices. One that was declined charged nothing, and is none.
  */
-export function usePaidElsewhere(): () => Promise<Transaction | null> {
+export function usePaidElsewhere(): PaidElsewhere {
   const known = useRef<Promise<string | null | undefined> | null>(null)
   useEffect(() => {
     known.current ??= newestTopup().then(
@@ -18,11 +25,13 @@ export function usePaidElsewhere(): () => Promise<Transaction | null> {
       () => undefined,
     )
   }, [])
-  return async () => {
-    const before = await known.current
-    const newest = await newestTopup().catch(() => null)
-    known.current = Promise.resolve(newest?.id ?? null)
-    return before === undefined || newest === null || newest.id === before ? null : newest
+  return {
+    known: async () => await known.current,
+    find: async () => {
+      const newest = await newestTopup().catch(() => undefined)
+      known.current = Promise.resolve(newest === undefined ? undefined : (newest?.id ?? null))
+      return newest ?? null
+    },
   }
 }
 

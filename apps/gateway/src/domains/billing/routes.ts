@@ -113,6 +113,7 @@ export function billingRoutes(
         source: body.source,
         methodId: body.method_id,
         savesMethod: body.save_method,
+        after: body.after,
       }),
     ),
     route(listOpenTopups, ({ caller }) => billing.openTopups(caller.userId)),

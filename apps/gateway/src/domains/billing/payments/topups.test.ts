@@ -85,6 +85,32 @@ test('no more payments of one customer are open than a person can follow, howeve
   await fixture.billing.topUp(topupRequest(userId, { source: asks }))
 })
 
+test('[B3] [R2.22] of two forms that know of no other top-up one pays, also when both are sent in one moment', async () => {
+  const { billing } = fixture
+  const both = [{ amountCents: 1_100 }, { amountCents: 1_100 }].map(of =>
+    topupRequest(userId, { ...of, after: null }),
+  )
+  const tried = await Promise.allSettled(both.map(request => billing.topUp(request)))
+  const refused = tried.filter(({ status }) => status === 'rejected')
+  expect(refused).toMatchObject([{ reason: { code: 'topup_elsewhere' } }])
+  expect(await billing.balanceCents(userId)).toBe(1_100)
+  // The same one again is told what became of it, and whoever knows of it may pay again.
+  const paid = both.find((_, nth) => tried[nth]?.status === 'fulfilled') ?? topupRequest(userId)
+  const { transaction_id: after } = await billing.topUp(paid)
+  await billing.topUp(topupRequest(userId, { amountCents: 300, after }))
+  // What charged nothing is none, and whoever says nothing of it does not mind.
+  const declined = topupRequest(userId, { source: '4000000000000002' })
+  await expect(billing.topUp(declined)).rejects.toMatchObject({ code: 'card_declined' })
+  await expect(billing.topUp(topupRequest(userId, { after }))).rejects.toMatchObject({
+    code: 'topup_elsewhere',
+  })
+  const { items } = await billing.transactions(userId, { type: 'topup', page: 1, page_size: 10 })
+  const newest = items.find(({ status }) => status === 'settled')?.id ?? ''
+  await billing.topUp(topupRequest(userId, { amountCents: 100, after: newest }))
+  await billing.topUp(topupRequest(userId, { amountCents: 100 }))
+  expect(await billing.balanceCents(userId)).toBe(1_600)
+})
+
 test('[B3] the same key of two customers is two top-ups', async () => {
   const other = await fixture.customer()
   const request = topupRequest(userId)

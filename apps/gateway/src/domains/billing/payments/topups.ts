@@ -8,7 +8,7 @@ import {
   TOPUP_CENTS_MAX,
   TOPUP_CENTS_MIN,
 } from '@berth/contract/limits'
-import { and, desc, eq, isNull } from 'drizzle-orm'
+import { and, desc, eq, isNull, notInArray } from 'drizzle-orm'
 import { type PaymentDriver, PaymentRefused, PaymentUnavailable } from '../../../drivers/payments/port.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
@@ -47,6 +47,8 @@ export interface TopupRequest {
   methodId?: string | undefined
   /** Whether what was entered is kept once it is paid. */
   savesMethod?: boolean | undefined
+  /** The newest top-up that the customer knew of, as the wire names it; null: none; left out: it does not matter. */
+  after?: string | null | undefined
   /** The call that asks; a key is unique to it. */
   operation?: string
 }
@@ -74,7 +76,8 @@ const ID_PATTERN = /^t_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
  * a crash at any point leaves a row which `recoverTopups` (or the same call again) finishes with the same one charge
  * (B3).
  * @returns What became of it: `settled`, `pending` while the platform works, `requires_action` with where to go.
- * @throws ApiError the platform's refusal; `topup_limit`; `cards_refused_limit`; `payment_pending` when the platform did not answer: then it is not known
+ * @throws ApiError the platform's refusal; `topup_limit`; `topup_elsewhere` where the customer has begun another one that they did not know of;
+ *   `cards_refused_limit`; `payment_pending` when the platform did not answer: then it is not known
  *   whether it charged, the row stays open, and the same key carries on with it.
  */
 export async function topUp(deps: PaymentsDeps, request: TopupRequest): Promise<TopupAnswer> {
@@ -246,6 +249,7 @@ async function findOrCreate(
     const now = clock.now()
     const earlier = await earlierResult(tx, call, now)
     if (earlier !== null) return await findSame(tx, earlier, content)
+    if (request.after !== undefined) await requireNewest(tx, userId, request.after)
     await requireFewOpen(tx, userId)
     if (methodId === null) await requireFewRefused(tx, { clock }, userId)
     // Removed meanwhile, it is not charged any more.
@@ -259,6 +263,26 @@ async function findOrCreate(
     await keepResult(tx, call, made.id)
     return made
   })
+}
+
+/**
+ * Whoever pays twice without knowing it has two forms open. Auto top-ups are none of it, nor is what charged nothing.
+ * @throws ApiError `topup_elsewhere` where the customer's newest top-up is another one.
+ */
+async function requireNewest(tx: Transaction, userId: string, known: string | null): Promise<void> {
+  const [newest] = await tx
+    .select({ id: paymentIntent.id })
+    .from(paymentIntent)
+    .where(
+      and(
+        eq(paymentIntent.userId, userId),
+        eq(paymentIntent.origin, 'customer'),
+        notInArray(paymentIntent.state, ['failed', 'canceled']),
+      ),
+    )
+    .orderBy(desc(paymentIntent.createdAt), desc(paymentIntent.id))
+    .limit(1)
+  if (newest && `t_${newest.id}` !== known) throw new ApiError('topup_elsewhere')
 }
 
 /** @throws ApiError `topup_limit` when another payment would be one too many to wait for. */

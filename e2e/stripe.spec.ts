@@ -149,6 +149,8 @@ test('[R2.22] where Stripeâ€™s script is blocked, the card is entered at Stripeâ
     dialog().getByText('The card fields of Stripe could not be loaded.', { exact: false }),
   ).toBeVisible()
   await expect(dialog().getByRole('button', { name: 'Continue to Stripe' })).toBeEnabled()
+  // The page is not loaded again for it, which would take along what was typed.
+  expect(await page.evaluate(() => sessionStorage.getItem('berth.reloads'))).toBeNull()
 })
 
 function dialog() {

@@ -31,8 +31,9 @@
   }
 })()
 
-// A script or style sheet that is lost on the way leaves an empty or a bare page, and nothing else can notice it:
-// the page is loaded again, five times at most.
+// A script or style sheet of ours that is lost on the way leaves an empty or a bare page, and nothing else can notice it:
+// the page is loaded again, five times at most. One of somebody else's (of payments, a captcha) has whoever asked for it
+// look after it; whoever blocks it would lose what they typed, again and again.
 window.addEventListener(
   'error',
   event => {
@@ -41,6 +42,8 @@ window.addEventListener(
       !(lost instanceof HTMLScriptElement || (lost instanceof HTMLLinkElement && lost.rel === 'stylesheet'))
     )
       return
+    const address = lost instanceof HTMLScriptElement ? lost.src : lost.href
+    if (address === '' || new URL(address, location.href).origin !== location.origin) return
     try {
       const reloads = Number(sessionStorage.getItem('berth.reloads') ?? 0)
       if (reloads >= 5) return

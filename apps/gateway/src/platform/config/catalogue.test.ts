@@ -137,3 +137,20 @@ function messageOf(text: string): string {
   }
   return 'no mistake found'
 }
+
+describe('[R6.5] a text that is made to hang or to break whoever reads it is no catalogue, and says so', () => {
+  const laughs = Array.from({ length: 30 }, (_, at) => {
+    const many = Array.from({ length: 10 }, () => `*l${at}`).join(', ')
+    return `l${at + 1}: &l${at + 1} [${many}]`
+  })
+  test.each([
+    ['aliases that multiply each other', ['l0: &l0 ha', ...laughs].join('\n'), 'alias'],
+    ['a thing that holds itself', `regions: &all\n  - *all\n${source.replace('regions:', 'others:')}`, ''],
+    ['lists in lists', `a: ${'['.repeat(20_000)}`, ''],
+    ['more than a catalogue ever has', `${source}\n${'# and more\n'.repeat(400_000)}`, 'longer than'],
+  ])('%s', (_, text, words) => {
+    const read = () => parseCatalogue(text, 'catalogue.yaml')
+    expect(read).toThrow(CatalogueError)
+    expect(read).toThrow(words)
+  })
+})

@@ -14,8 +14,8 @@ import { termDiscounts, termPriceTrouble } from './term-prices.ts'
 
 /** A mistake in the catalogue: the message names file, line and field. */
 export class CatalogueError extends Error {
-  constructor(message: string) {
-    super(message)
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
     this.name = 'CatalogueError'
   }
 }
@@ -36,6 +36,8 @@ const IMAGE_MICRO_PER_GB_DAY = 1_700n
 const ENGINES_DEFAULT = [{ driver: 'auto' }]
 /** What a public IP costs by the hour where the catalogue says nothing. */
 const PUBLIC_IP_HOUR_MICRO = 5_000n
+/** The one that ships has some 20,000; gateways keep the text of each that is applied. */
+const CHARS_MAX = 4_000_000
 const ENGINES_MAX = 100
 /** A choice that takes longer than a quarter would meet the next one; an account that is frozen for longer is of no use. */
 const REFERRAL_CHOICE_DAYS_MAX = 80
@@ -310,13 +312,14 @@ export function loadCatalogue(file: string, serviceHost = 'localhost', checks = 
  * @throws CatalogueError that names file, line and field of every mistake.
  */
 export function parseCatalogue(source: string, file: string, checks = UNCHECKED): Catalogue {
+  if (source.length > CHARS_MAX) throw new CatalogueError(`${file}: is longer than ${CHARS_MAX} characters`)
   const lines = new LineCounter()
-  const document = parseDocument(source, { lineCounter: lines, prettyErrors: false })
+  const document = inWords(file, () => parseDocument(source, { lineCounter: lines, prettyErrors: false }))
   const broken = document.errors.map(
     error => `${file}:${lines.linePos(error.pos[0]).line}: not YAML: ${error.message}`,
   )
   if (broken.length > 0) throw new CatalogueError(broken.join('\n'))
-  const written: unknown = document.toJS()
+  const written: unknown = inWords(file, () => document.toJS())
   const result = catalogueOf(checks).safeParse(written)
   if (result.success) {
     const { words, torn } = collectWords(written)
@@ -341,6 +344,17 @@ export function parseCatalogue(source: string, file: string, checks = UNCHECKED)
       )
       .join('\n'),
   )
+}
+
+/** What the reader of YAML gives up on: aliases that multiply each other, and lists in lists without an end. */
+function inWords<Read>(file: string, read: () => Read): Read {
+  try {
+    return read()
+  } catch (cause) {
+    throw new CatalogueError(`${file}: not YAML: ${cause instanceof Error ? cause.message : 'unknown'}`, {
+      cause,
+    })
+  }
 }
 
 /** An address is one instance's, so it stands in one place, under either of its names. */

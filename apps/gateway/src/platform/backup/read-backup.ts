@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { createGunzip } from 'node:zlib'
+import type * as z from 'zod'
 import { readTar, type TarPart } from '../tar/read-tar.ts'
 import {
   BadBackup,
@@ -45,7 +46,7 @@ export async function checkBackup(file: string): Promise<{ manifest: Manifest; s
     const { entry } = part
     if (sums !== null) throw new BadBackup(`${file} goes on behind its end.`)
     if (entry.name === SUMS_NAME && manifest !== null) {
-      sums = sumsSchema.parse(JSON.parse((await wholeOf(part)).toString('utf8')))
+      sums = noted(file, sumsSchema, await wholeOf(part))
       continue
     }
     summer.entry(entry.name, entry.kind, entry.target)
@@ -65,10 +66,23 @@ export async function checkBackup(file: string): Promise<{ manifest: Manifest; s
 
 function parsed(file: string, name: string, bytes: Buffer): Manifest {
   if (name !== MANIFEST_NAME) throw new BadBackup(`${file} is no backup of Berth.`)
-  const read = manifestSchema.safeParse(JSON.parse(bytes.toString('utf8')))
-  if (!read.success)
-    throw new BadBackup(`${file} was made by a version of Berth that this one does not know.`)
-  return read.data
+  return noted(file, manifestSchema, bytes)
+}
+
+/** What a backup says of itself. @throws BadBackup where that is not what this version writes. */
+function noted<Schema extends z.ZodType>(file: string, schema: Schema, bytes: Buffer): z.output<Schema> {
+  const read = schema.safeParse(jsonIn(bytes))
+  if (read.success) return read.data
+  throw new BadBackup(`${file} was made by a version of Berth that this one does not know.`)
+}
+
+/** @returns Null where it is none. */
+function jsonIn(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    return null
+  }
 }
 
 async function wholeOf({ entry, bytes }: TarPart): Promise<Buffer> {

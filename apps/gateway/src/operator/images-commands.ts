@@ -264,19 +264,14 @@ const REPORT_COLUMNS: Column<ReportedImage>[] = [
   { title: 'SINCE', of: image => day(image.since) },
 ]
 
-const textOfReport = ({ kind, text, at }: ImageReport) => `${day(at)}  ${kind}\n${plain(text)}\n`
+const textOfReport = ({ kind, text, at }: ImageReport) => `${day(at)}  ${kind}\n${text}\n`
 
 function pageOf(image: Reviewed): string {
   const { readme, ...named } = wireOf(image)
   const lines = Object.entries(named).map(([name, value]) => {
-    const text = plain(Array.isArray(value) ? value.join(', ') : String(value ?? ''))
+    const text = Array.isArray(value) ? value.join(', ') : String(value ?? '')
     // A description of several lines is not to look like facts of ours.
     return `${name.padEnd(NAME_CHARS)} ${text.replaceAll('\n', `\n${' '.repeat(NAME_CHARS + 1)}`)}`
   })
-  return `${lines.join('\n')}\n\n${plain(readme)}\n`
-}
-
-/** What customers wrote, without what a terminal would obey. */
-function plain(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, char => (char === '\n' ? char : ''))
+  return `${lines.join('\n')}\n\n${readme}\n`
 }

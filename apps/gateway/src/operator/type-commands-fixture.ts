@@ -18,7 +18,7 @@ export interface Typed {
 /**
  * Types commands as an operator does, on parts that a test has made.
  * @param world.installation The domains that the commands need. @param world.answer What is typed where a name is asked for;
- *   left out: nobody sits there.
+ *   left out: nobody sits there. @param world.heard Told of each question.
  */
 export function createOperatorFixture(world: {
   installation: Partial<Operated>
@@ -28,6 +28,7 @@ export function createOperatorFixture(world: {
   config?: Partial<Config>
   columns?: number
   answer?: string
+  heard?: (question: string) => void
 }) {
   const noted: string[] = []
   const context: Omit<OperatorContext, 'pour'> = {
@@ -41,7 +42,7 @@ export function createOperatorFixture(world: {
   /** @param words Each a word of the command line, or one text with single spaces between them. */
   async function type(...words: string[]): Promise<Typed> {
     const said = { out: '', err: '' }
-    const { answer } = world
+    const { answer, heard } = world
     const exit = await operate(COMMANDS, words.length === 1 ? (words[0] ?? '').split(' ') : words, {
       context: {
         ...context,
@@ -52,7 +53,13 @@ export function createOperatorFixture(world: {
       terminal: {
         out: text => (said.out += text),
         err: text => (said.err += text),
-        ask: answer === undefined ? null : async () => answer,
+        ask:
+          answer === undefined
+            ? null
+            : async question => {
+                heard?.(question)
+                return answer
+              },
       },
       log: async () => log,
     })

@@ -3,6 +3,7 @@ import { type Answer, EXIT, type Exit, NotFound, type Plan, Refused, UsageError 
 import type { Command, OperatorContext } from './command.ts'
 import { helpOfAll, helpOfCommand, helpOfNoun } from './help.ts'
 import { type Asked, parseCommand } from './parse-command.ts'
+import { plainJson, plainLines } from './plain.ts'
 
 /** Where the program's words go. */
 export interface Terminal {
@@ -37,7 +38,8 @@ export async function operate(
   args: readonly string[],
   world: { context: OperatorContext; terminal: Terminal; log(): Promise<OperatorLog> },
 ): Promise<Exit> {
-  const { terminal, context } = world
+  const terminal = plainly(world.terminal)
+  const { context } = world
   try {
     const asked = parseCommand(commands, args)
     if (asked.kind === 'help') {
@@ -45,14 +47,23 @@ export async function operate(
       return EXIT.done
     }
     const answer = asked.command.changes
-      ? await change(asked, asked.command, world)
+      ? await change(asked, asked.command, { ...world, terminal })
       : await asked.command.run(context, asked.given as never)
     if (answer === null) return EXIT.unconfirmed
-    terminal.out(asked.json ? `${JSON.stringify(answer.data, null, 2)}\n` : answer.text)
+    terminal.out(asked.json ? `${plainJson(answer.data)}\n` : answer.text)
     return answer.exit ?? EXIT.done
   } catch (error) {
     terminal.err(`${wordsOf(error)}\n`)
     return exitOf(error)
+  }
+}
+
+/** A terminal that obeys nothing of what customers wrote, wherever in the words that stands. */
+function plainly({ out, err, ask }: Terminal): Terminal {
+  return {
+    out: text => out(plainLines(text)),
+    err: text => err(plainLines(text)),
+    ask: ask && (question => ask(plainLines(question))),
   }
 }
 

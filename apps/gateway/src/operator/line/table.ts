@@ -1,3 +1,5 @@
+import { plainLine } from './plain.ts'
+
 /** A column: what stands above it and what of a row stands in it. */
 export interface Column<Row> {
   title: string
@@ -45,11 +47,6 @@ export function facts(list: readonly (readonly [string, string | null])[]): stri
     .map(([name, value]) => `${fitted(name, width)}${GAP}${plainLine(value)}`.trimEnd())
     .join('\n')
     .concat('\n')
-}
-
-/** What somebody else wrote, on one line and without what a terminal would obey. */
-function plainLine(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
 function narrow(widths: number[], columns: number): void {

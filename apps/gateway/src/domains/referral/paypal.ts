@@ -8,6 +8,7 @@ import { ApiError } from '../../platform/http/api-error.ts'
 import { wireOf } from '../../platform/http/wire.ts'
 import { forCustomer } from '../customers/customers.ts'
 import { referralNews } from './events.ts'
+import { mailboxOf } from './mailbox-of.ts'
 import { paypalMail } from './mails/paypal-mail.ts'
 import type { ReferralDeps } from './referral-deps.ts'
 import { DAY_MS, HOUR_MS } from './settlement-plan.ts'
@@ -184,13 +185,6 @@ export function createPaypalAccounts(deps: ReferralDeps) {
   }
 }
 export type PaypalAccounts = ReturnType<typeof createPaypalAccounts>
-
-/** Whose mailbox an address is: most servers have what stands behind a plus arrive in the same one. */
-function mailboxOf(email: string): string {
-  const at = email.lastIndexOf('@')
-  const name = email.slice(0, at)
-  return `${name.split('+')[0] || name}${email.slice(at)}`.toLowerCase()
-}
 
 function waitFor(ms: number): ApiError {
   return new ApiError('paypal_mail_wait', { values: { seconds: Math.ceil(ms / 1_000) } })

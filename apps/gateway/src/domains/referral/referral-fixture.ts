@@ -39,6 +39,8 @@ export interface ReferralFixture extends BillingFixture {
   mails: MailContent[]
   /** Sends what waits, as the queue does after a commit. */
   sendMails(): Promise<void>
+  /** Says where a customer is paid to, and follows the link that is mailed there. */
+  payTo(userId: string, email: string): Promise<void>
   /** Another referral domain on the same database, as another process would be. */
   referralWith(parts: Partial<ReferralDeps>): Referral
   /** A customer with an address. */
@@ -136,9 +138,16 @@ export async function createReferralFixture(terms: Terms = TERMS): Promise<Refer
     }
   }
 
+  async function sendMails() {
+    for (const compose of waiting.splice(0)) {
+      const made = await compose()
+      if (made) mails.push(made)
+    }
+  }
+
   return {
     ...base,
-    ...{ referral, mails, contacts, devices, person, payUnheard, hear },
+    ...{ sendMails, referral, mails, contacts, devices, person, payUnheard, hear },
     referralWith: parts => createReferral({ ...deps, events: { ...events, on: () => undefined }, ...parts }),
     async friendOf(referrer, of = {}) {
       const { code } = await referral.summary(referrer)
@@ -155,11 +164,11 @@ export async function createReferralFixture(terms: Terms = TERMS): Promise<Refer
       await billing.refunds.create({ id: randomUUID(), paymentId, amountCents })
       await hear()
     },
-    async sendMails() {
-      for (const compose of waiting.splice(0)) {
-        const made = await compose()
-        if (made) mails.push(made)
-      }
+    async payTo(userId, email) {
+      await referral.paypal.set(userId, email)
+      await sendMails()
+      const token = /paypal=([\w-]+)/.exec(mails.at(-1)?.text ?? '')?.[1] ?? ''
+      await referral.paypal.confirm(userId, token)
     },
     async dispute(paymentId, disputed_cents) {
       const event: PlatformEvent = {

@@ -87,7 +87,7 @@ describe('[R4.9] the states of a friend', () => {
       const friend = await fixture.friendOf(mira)
       if (by === 'card') await fixture.pay(mira, 500, 3)
       if (by === 'device') for (const userId of [mira, friend]) fixture.devices.set(userId, 'kitchen')
-      if (by === 'paypal') await fixture.referral.paypal.set(mira, fixture.contacts.get(friend)?.email ?? '')
+      if (by === 'paypal') await fixture.payTo(mira, fixture.contacts.get(friend)?.email ?? '')
       await fixture.pay(friend, 2_500, by === 'card' ? 3 : 1)
       expect(await records()).toMatchObject([{ state: 'invalid', state_reason: 'not_eligible' }])
       expect(await summary()).toMatchObject({ total_earnings_micro: '0', effective_consumers: 0 })
@@ -99,6 +99,33 @@ describe('[R4.9] the states of a friend', () => {
       expect(await books()).toEqual([])
     },
   )
+
+  test('are one person by one mailbox, whatever stands behind a plus', async () => {
+    const own = await fixture.person({ email: 'farmer@fastmail.com' })
+    const { code } = await fixture.referral.summary(own)
+    const friend = await fixture.person({ email: 'farmer+1@fastmail.com' })
+    await fixture.captureBy(friend, code)
+    await fixture.pay(friend, 1_000)
+    expect(await records(own)).toMatchObject([{ state: 'invalid', state_reason: 'not_eligible' }])
+    expect(await creditsOf(friend)).toBe(0n)
+  })
+
+  test('are nobody’s but their own for an address that somebody else has typed and never confirmed', async () => {
+    // Somebody has their reward in the name of two addresses that are not theirs: as where they are paid, and as their own.
+    const email = 'victim@fastmail.com'
+    const eve = await fixture.person({ email: 'other-victim@fastmail.com', isVerified: false })
+    await fixture.referral.paypal.set(eve, email)
+    await fixture.pay(await fixture.friendOf(eve), 1_000)
+    expect(await summary(eve)).toMatchObject({ total_earnings_micro: '5000000' })
+    const { code } = await fixture.referral.summary(mira)
+    for (const address of [email, 'other-victim@fastmail.com']) {
+      const friend = await fixture.person({ email: address })
+      await fixture.captureBy(friend, code)
+      await fixture.pay(friend, 1_000)
+      expect(await creditsOf(friend)).toBe(5_000_000n)
+    }
+    expect(await summary()).toMatchObject({ total_earnings_micro: '10000000', effective_consumers: 2 })
+  })
 
   test('what was earned is taken back when they turn out to be one person later, before it is settled', async () => {
     const friend = await fixture.friendOf(mira)
@@ -120,7 +147,7 @@ describe('[R4.9] the states of a friend', () => {
       const email = `farm-${by}@fastmail.com`
       const farm = async (referrer: string) => {
         const friend = await fixture.friendOf(referrer)
-        if (by === 'paypal') await fixture.referral.paypal.set(friend, email)
+        if (by === 'paypal') await fixture.payTo(friend, email)
         if (by === 'device') fixture.devices.set(friend, 'farm')
         await fixture.pay(friend, 1_000, by === 'card' ? 2 : undefined)
         return friend

@@ -1,6 +1,7 @@
-import { and, eq, inArray, ne } from 'drizzle-orm'
+import { and, eq, inArray, isNotNull, ne } from 'drizzle-orm'
 import type { Transaction } from '../../platform/database/database.ts'
 import { sha256Hex } from '../../platform/hash.ts'
+import { mailboxOf } from './mailbox-of.ts'
 import type { ReferralDeps } from './referral-deps.ts'
 import { paypalAccount, type referral, rewardedMark, SAME_PERSON_BY } from './tables.ts'
 
@@ -61,18 +62,21 @@ export async function forgetMarks(tx: Transaction, userId: string): Promise<void
   await tx.delete(rewardedMark).where(and(eq(rewardedMark.userId, userId), eq(rewardedMark.kind, 'paypal')))
 }
 
-/** An address is where its account is paid to, or would be. */
+/**
+ * An address is where its account is paid to, or would be: one that its owner has shown to be theirs. Any other could be
+ * typed by somebody who wants nobody to be rewarded for it.
+ */
 async function marksOf(tx: Transaction, deps: Deps, userId: string): Promise<Mark[]> {
   const accounts = await tx
     .select({ email: paypalAccount.email })
     .from(paypalAccount)
-    .where(eq(paypalAccount.userId, userId))
+    .where(and(eq(paypalAccount.userId, userId), isNotNull(paypalAccount.confirmedAt)))
   const contact = await deps.contactOf(tx, userId)
-  const emails = [...accounts, ...(contact ? [contact] : [])].map(({ email }) => email)
+  const boxes = [...accounts, ...(contact?.isVerified ? [contact] : [])].map(({ email }) => mailboxOf(email))
   const of = (kind: Mark['kind'], hashes: Iterable<string>) => [...hashes].map(hash => ({ kind, hash }))
   return [
     ...of('card', await deps.billing.cardsOf(tx, userId)),
-    ...of('paypal', new Set(emails.map(email => sha256Hex(email)))),
+    ...of('paypal', new Set(boxes.map(box => sha256Hex(box)))),
     ...of('device', await deps.devicesOf(tx, userId)),
   ]
 }

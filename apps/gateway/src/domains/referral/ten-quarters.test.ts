@@ -145,10 +145,7 @@ test('[R9.7] ten quarters come to what an independent reckoning says, to the mic
     const friends: Friend[] = []
     for (let count = 0; count < FRIENDS_EACH; count += 1)
       friends.push(new Friend(await fixture.friendOf(userId)))
-    await fixture.referral.paypal.set(userId, `referrer-${at}@example.org`)
-    await fixture.sendMails()
-    const token = /paypal=([\w-]+)/.exec(fixture.mails.at(-1)?.text ?? '')?.[1] ?? ''
-    await fixture.referral.paypal.confirm(userId, token)
+    await fixture.payTo(userId, `referrer-${at}@example.org`)
     referrers.push({ userId, friends, choices: [] as Choice[] })
   }
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { login, signup } from '@berth/contract/account'
+import { login } from '@berth/contract/account'
 import { beginProviderSignIn } from '@berth/contract/account-sign-in'
-import { topup } from '@berth/contract/billing'
 import { listCredits } from '@berth/contract/credits'
 import { getInvitation } from '@berth/contract/invitation'
 import {
@@ -10,23 +9,20 @@ import {
   downloadReferralOrders,
   downloadReferralRecords,
   getPaypalAccount,
-  getReferral,
   listReferralOrders,
   listReferralQuarters,
-  listReferralRecords,
   removePaypalAccount,
   resendPaypalMail,
   setPaypalAccount,
 } from '@berth/contract/referral'
-import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { userAccount } from '../src/domains/identity/tables.ts'
 import { quarterAt } from '../src/domains/referral/quarters.ts'
 import { referralPayout } from '../src/domains/referral/tables.ts'
 import type { PayoutDriver } from '../src/drivers/payouts/port.ts'
 import { createIdentityProviders } from '../src/drivers/sign-in/create-providers.ts'
-import { eventually, loginBody, names, signUpBody } from './identity-bench.ts'
+import { eventually, names } from './identity-bench.ts'
 import { OIDC_CLIENT, type OidcServer, passService, startOidcServer } from './oidc-server.ts'
+import { createReferralPeople, type Person } from './referral-people.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
 /**
@@ -36,7 +32,8 @@ import { startGateway, type TestGateway } from './start-gateway.ts'
 
 let gateway: TestGateway
 let oidc: OidcServer
-let mira: Awaited<ReturnType<TestGateway['signUp']>>
+let people: ReturnType<typeof createReferralPeople>
+let mira: Person
 let aheadMs = 0
 const clock = { now: () => new Date(Date.now() + aheadMs) }
 beforeAll(async () => {
@@ -46,6 +43,7 @@ beforeAll(async () => {
     clock,
     identityProviders: createIdentityProviders([{ ...acme, name: 'acme', display_name: 'Acme' }], { clock }),
   })
+  people = createReferralPeople(gateway)
 })
 afterAll(async () => {
   await gateway.stop()
@@ -55,33 +53,8 @@ beforeEach(async () => {
   mira = await gateway.signUp()
 })
 
-const summaryOf = ({ token } = mira) => gateway.data(getReferral, {}, { token })
-const recordsOf = ({ token } = mira, query = {}) => gateway.data(listReferralRecords, { query }, { token })
-
-/** Somebody signs up by a code, as the console's form does. */
-async function signUpBy(code: string, device?: string) {
-  const email = `friend-${randomUUID()}@fastmail.com`
-  await gateway.data(signup, { body: signUpBody(email, { referralCode: code }) })
-  const token = await gateway.data(login, { body: { ...loginBody(email), ...(device && { device }) } })
-  const [row] = await gateway.database.db
-    .update(userAccount)
-    .set({ emailVerifiedAt: new Date() })
-    .where(eq(userAccount.email, email))
-    .returning({ userId: userAccount.id })
-  return { email, token, userId: row?.userId ?? '' }
-}
-
-const pay = ({ token }: { token: string }, amount: number, source = '5555 5555 5555 4444') =>
-  gateway.data(topup, { body: { amount, currency: 'USD', platform_name: 'testcard', source } }, { token })
-
-async function mailedToken(email: string): Promise<string> {
-  return await eventually('the mail to the PayPal account', async () => {
-    const found = (
-      await gateway.gateway.identity.mails({ address: '127.0.0.1', origin: gateway.origin, forwarded: false })
-    ).find(({ to, text }) => to === email && text.includes('paypal='))
-    return found && (/paypal=([\w-]+)/.exec(found.text)?.[1] ?? '')
-  })
-}
+const summaryOf = (by: { token: string } = mira) => people.summaryOf(by)
+const recordsOf = (by: { token: string } = mira, query = {}) => people.recordsOf(by, query)
 
 describe('[R2.11] a link', () => {
   test('leads to a sign-up with its code, and anything else to one without', async () => {
@@ -112,15 +85,15 @@ describe('[R2.11] a link', () => {
 
   test('counts who signs up by it, and earns both their five at the first ten', async () => {
     const { code } = await summaryOf()
-    const friend = await signUpBy(code)
+    const friend = await people.signUpBy(code)
     const [record] = await eventually('the friend', async () => {
       const { items } = await recordsOf()
       return items.length > 0 && items
     })
     expect(record).toMatchObject({ user_email: 'f…@fastmail.com', rebate_rate: 5, rebate_amount_micro: '0' })
     expect(JSON.stringify(record)).not.toContain(friend.email)
-    await pay(friend, 999, '4242 4242 4242 4242')
-    await pay(friend, 100, '4242 4242 4242 4242')
+    await people.pay(friend, 999, '4242 4242 4242 4242')
+    await people.pay(friend, 100, '4242 4242 4242 4242')
     await eventually('the reward', async () => (await summaryOf()).total_earnings_micro === '5000000')
     expect(await summaryOf()).toMatchObject({
       ...{ registered_users: 1, registered_this_quarter: 1, effective_consumers: 1, order_rewards: 1 },
@@ -161,9 +134,9 @@ describe('[R2.11] a link', () => {
     const place = { address: '127.0.0.1', userAgent: 'test', stay: true, device }
     const secret = await gateway.gateway.identity.createSignInLink(mira.userId)
     await gateway.gateway.identity.signInByLink(secret, place)
-    const twin = await signUpBy(code, device)
+    const twin = await people.signUpBy(code, { device })
     await eventually('the friend', async () => (await recordsOf()).total === 1)
-    await pay(twin, 2_500)
+    await people.pay(twin, 2_500)
     await eventually('the look', async () => (await recordsOf()).items[0]?.state === 'invalid')
     expect((await recordsOf()).items).toMatchObject([{ state_reason: 'not_eligible' }])
     expect(await summaryOf()).toMatchObject({ total_earnings_micro: '0' })
@@ -176,10 +149,10 @@ describe('[R2.11] a link', () => {
 describe('[R3.13] lists and files', () => {
   test('show the same rows, filtered and in pages, and only their own', async () => {
     const { code } = await summaryOf()
-    const friends = [await signUpBy(code), await signUpBy(code), await signUpBy(code)]
+    const friends = [await people.signUpBy(code), await people.signUpBy(code), await people.signUpBy(code)]
     await eventually('the friends', async () => (await recordsOf()).total === 3)
     const [first] = friends
-    if (first) await pay(first, 1_000, '4000 0566 5566 5556')
+    if (first) await people.pay(first, 1_000, '4000 0566 5566 5556')
     await eventually('the reward', async () => (await summaryOf()).total_earnings_micro === '5000000')
     expect(await recordsOf(mira, { state: 'recharged' })).toMatchObject({
       total: 1,
@@ -256,7 +229,7 @@ describe('[R5.11] the PayPal account', () => {
     expect((await set(email.toUpperCase())).envelope).toMatchObject({
       data: { paypal_account: email, state: 'unconfirmed', frozen_until: null },
     })
-    const token = await mailedToken(email)
+    const token = await people.mailedToken(email)
     const stranger = await gateway.signUp()
     const confirm = (by = mira) =>
       gateway.call(confirmPaypalAccount, { body: { token } }, { token: by.token })

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { calls } from '@berth/contract/calls'
 import { allRegions } from '@berth/contract/regions'
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -145,9 +146,27 @@ describe('dashboard and alert rules', () => {
     await gateway.call(allRegions, {})
     const text = await gateway.gateway.managed.metrics.text()
     const asked = new Set(questions().flatMap(expr => expr.match(/\b(?:berth|process|nodejs)_\w+/g) ?? []))
-    expect([...asked].filter(name => !text.includes(`\n${name}`))).toEqual([])
+    expect([...asked].filter(name => !new RegExp(`^${name}[ {]`, 'm').test(text))).toEqual([])
     for (const [, { metric }] of alarmEntries()) {
       expect(questions().filter(expr => expr.includes(metric))).toHaveLength(2)
+    }
+  })
+
+  test('name operations that there are, and leave none of a page unwatched', () => {
+    const operations = calls.map(({ operation }) => operation)
+    const named = questions().flatMap(expr => [...expr.matchAll(/operation(?:!~|=~|!?=)"([^"]*)"/g)])
+    expect(named.length).toBeGreaterThan(0)
+    for (const [, matcher = ''] of named) {
+      const nobody = matcher
+        .split('|')
+        .filter(one => one !== 'other' && !operations.some(name => new RegExp(`^(?:${one})$`).test(name)))
+      expect(nobody).toEqual([])
+      const isLeftOut = (name: string) => new RegExp(`^(?:${matcher})$`).test(name)
+      expect(
+        ['account.login', 'account.audit-log', 'instance.list', 'bill.balance'].filter(isLeftOut),
+      ).toEqual([])
+      const slow = ['instance.deploy', 'instance.follow', 'file.upload', 'model.chat', 'instance.search-logs']
+      expect(slow.filter(name => !isLeftOut(name))).toEqual([])
     }
   })
 

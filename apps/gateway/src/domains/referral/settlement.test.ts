@@ -109,6 +109,19 @@ describe('a quarter that has ended', () => {
     expect(await fixture.billing.checkBooks()).toEqual([])
   })
 
+  test('[R9.7] leaves thirty days to choose from when it is closed, where no gateway was there to close it', async () => {
+    await earn(4)
+    await fixture.passTo(`${year}-05-20T00:00:00Z`)
+    expect(await quarter(q(1))).toMatchObject({
+      state: 'choosing',
+      choose_until: `${year}-06-19T00:00:00.000Z`,
+    })
+    await fixture.passTo(`${year}-06-18T23:00:00Z`)
+    expect(await creditsOf(mira)).toBe(0n)
+    await fixture.passTo(`${year}-06-19T00:00:00Z`)
+    expect(await creditsOf(mira)).toBe(20_000_000n)
+  })
+
   test('[R2.25] is a bonus at once where that is chosen, also while it ran', async () => {
     await earn(4)
     await fixture.referral.choose(mira, q(1), 'bonus')

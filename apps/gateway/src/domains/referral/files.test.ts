@@ -71,6 +71,30 @@ test.each(RECORDS)(
   },
 )
 
+test('[R3.13] each friend has what they spent and what came of it, in the quarter that is asked for and in all of them', async () => {
+  const of = async (quarter: string) =>
+    (await fixture.referral.records(mira, { quarter, ...PAGE })).items
+      .map(one => [
+        one.user_email?.[0],
+        one.cash_payment_amount_micro,
+        one.rebate_amount_micro,
+        one.total_rebate_amount_micro,
+      ])
+      .sort()
+  expect(await of('2031-Q1')).toEqual([
+    ['a', '95000000', '4750000', '9750000'],
+    ['b', '95000000', '4750000', '4750000'],
+    ['c', '0', '0', '0'],
+    ['d', '0', '0', '0'],
+  ])
+  expect(await of('2031-Q2')).toEqual([
+    ['a', '100000000', '5000000', '9750000'],
+    ['b', '0', '0', '4750000'],
+    ['c', '0', '0', '0'],
+    ['d', '0', '0', '0'],
+  ])
+})
+
 const ORDERS = [
   ['nothing', {}, 5],
   ['a kind', { kind: 'rebate' }, 3],

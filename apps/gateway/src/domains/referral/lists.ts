@@ -7,6 +7,7 @@ import {
   referralRecord,
 } from '@berth/contract/referral'
 import { and, desc, eq, ilike, type SQL, sql } from 'drizzle-orm'
+import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Database } from '../../platform/database/database.ts'
 import { wireOf } from '../../platform/http/wire.ts'
 import { referral, referralReward } from './tables.ts'
@@ -61,16 +62,21 @@ export async function readRecords(
   filter: RecordFilter,
   { limit, offset = 0, after = null }: Slice,
 ) {
-  const sumOf = (column: SQL, condition: SQL) =>
-    sql<bigint>`(select coalesce(sum(${column}), 0) from ${referralReward} where ${referralReward.referralId} = ${referral.id}
-      and ${condition})`.mapWith(BigInt)
-  const ofQuarter = sql`${referralReward.kind} = 'rebate' and ${referralReward.quarter} = ${filter.quarter}`
+  const { amountMicro, cashMicro, kind, quarter, referralId } = referralReward
+  // Of a query of one table columns are written without it, but within conditions: there it is said whose `id` is meant.
+  const sumOf = (column: PgColumn, condition: SQL | undefined) =>
+    sql<bigint>`(select coalesce(sum(${column}), 0) from ${referralReward} where ${and(
+      eq(referralId, referral.id),
+      eq(kind, 'rebate'),
+      condition,
+    )})`.mapWith(BigInt)
+  const ofQuarter = eq(quarter, filter.quarter)
   return await db
     .select({
       row: referral,
-      cashMicro: sumOf(sql`${referralReward.cashMicro}`, ofQuarter),
-      rebateMicro: sumOf(sql`${referralReward.amountMicro}`, ofQuarter),
-      totalMicro: sumOf(sql`${referralReward.amountMicro}`, sql`${referralReward.kind} = 'rebate'`),
+      cashMicro: sumOf(cashMicro, ofQuarter),
+      rebateMicro: sumOf(amountMicro, ofQuarter),
+      totalMicro: sumOf(amountMicro, undefined),
     })
     .from(referral)
     .where(

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { KnownKey } from '../src/domains/s3/gateway-side.ts'
+import type { KnownKey, KnownVolume } from '../src/domains/s3/gateway-side.ts'
 import { createS3Server } from '../src/domains/s3/protocol/s3-server.ts'
 import { signingKey } from '../src/domains/s3/protocol/signature.ts'
 import type { S3Target } from './s3-conformance.ts'
@@ -35,10 +35,12 @@ export async function startS3Folder(
   const known: Omit<KnownKey, 'signingKey'> = {
     userId: 'anna',
     bucket: target.bucket,
-    bucketMadeMs: 0,
     region: target.region,
     access: 'read_write',
     endsMs: null,
+  }
+  const volume: KnownVolume = {
+    bucketMadeMs: 0,
     place: { path },
     isReadOnly: false,
     isOnlyOverSize: false,
@@ -50,6 +52,7 @@ export async function startS3Folder(
     gateway: {
       findKey: async asked =>
         asked.accessKeyId === target.accessKeyId ? { ...known, signingKey: signingKey(SECRET, asked) } : null,
+      findVolume: async () => volume,
       noteUse: () => undefined,
     },
     hostName: options.hostName ?? null,

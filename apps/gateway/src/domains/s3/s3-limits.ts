@@ -52,10 +52,12 @@ export const S3_LIMITS = {
   /** Folders from which on a list is deep, and the handles that all lists may hold of those. */
   listFreeDepth: 16,
   listDeepHandlesMax: 1_200,
-  /** What is known of a key is asked again after this long; a change is told at once. */
-  keyKnownMs: 5_000,
-  /** Keys that are known at once; the oldest goes. */
-  keysKnownMax: 1_000,
+  /** What is known of a key, and of a volume, is asked again after this long; a change is told at once. */
+  knownMs: 5_000,
+  /** Keys, and volumes, that are known at once; the oldest goes. */
+  knownMax: 1_000,
+  /** Keys that are asked for at once: strangers make some up. */
+  keysAskedMax: 64,
   /** While parts are put together nothing is known yet; the client is told that somebody is there. */
   keepAliveMs: 5_000,
 } as const

@@ -10,7 +10,7 @@ import type { OuterS3Place } from '../../platform/outer-s3/outer-s3.ts'
 import { CUSTOMER_CHANNEL } from '../customers/customers.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { VOLUME_CHANNEL, type Volumes } from '../volumes/volumes.ts'
-import type { KnownKey, OuterVolume } from './gateway-side.ts'
+import type { KnownKey, KnownVolume, OuterVolume } from './gateway-side.ts'
 import { createS3Beside } from './process/s3-beside.ts'
 import { createS3Hops, type FarPlace } from './process/s3-hops.ts'
 import { signingKey } from './protocol/signature.ts'
@@ -59,6 +59,7 @@ export function createS3(deps: S3Deps) {
     openHops: hops.open,
     gateway: {
       findKey,
+      findVolume,
       noteUse: (accessKeyId, from) =>
         void keys
           .noteUse(accessKeyId, from)
@@ -67,7 +68,7 @@ export function createS3(deps: S3Deps) {
   })
 
   // Another gateway may reach a volume by now, or this one.
-  deps.fleet.onChange(async () => beside.forgetKeys())
+  deps.fleet.onChange(async () => beside.forgetVolumes())
 
   async function placeOf(id: string, found: FoundVolume): Promise<Place> {
     if (!volumes.isServable(found)) return { state: 'not_ready', why: 'the volume is not ready' }
@@ -118,17 +119,25 @@ export function createS3(deps: S3Deps) {
     if (!key) return null
     const found = await volumes.find(key.userId, key.volumeId).catch(whereGone)
     if (!found) return null
-    const place = await placeOf(key.volumeId, found)
     return {
       userId: key.userId,
       bucket: key.volumeId,
-      bucketMadeMs: found.createdAt.getTime(),
       region: found.regionCode,
       signingKey: signingKey(key.secret, asked),
       access: key.access,
       endsMs: key.endsAt?.getTime() ?? null,
+    }
+  }
+
+  /** What the server may know of the volume that a request's key reaches. */
+  async function findVolume(asked: { userId: string; volumeId: string }): Promise<KnownVolume | null> {
+    const found = await volumes.find(asked.userId, asked.volumeId).catch(whereGone)
+    if (!found) return null
+    const place = await placeOf(asked.volumeId, found)
+    return {
+      bucketMadeMs: found.createdAt.getTime(),
       place: 'state' in place ? { why: place.why } : place,
-      isReadOnly: await volumes.isReadOnly(key.volumeId),
+      isReadOnly: await volumes.isReadOnly(asked.volumeId),
       isOnlyOverSize: found.unpaidSince === null && found.readOnlySince !== null,
       counted:
         found.usedBytes === null || found.measuredAt === null
@@ -193,10 +202,15 @@ export function createS3(deps: S3Deps) {
     async watch(): Promise<() => void> {
       if (!deps.listen) return () => {}
       const { listen } = deps
-      const changed = () => beside.forgetKeys()
-      const stops = await Promise.all(
-        [S3_KEY_CHANNEL, VOLUME_CHANNEL, CUSTOMER_CHANNEL].map(channel => listen(channel, changed, changed)),
-      )
+      const { forgetKeys, forgetVolumes } = beside
+      const stops = await Promise.all([
+        ...[S3_KEY_CHANNEL, CUSTOMER_CHANNEL].map(channel => listen(channel, forgetKeys, forgetKeys)),
+        listen(
+          VOLUME_CHANNEL,
+          id => forgetVolumes(id),
+          () => forgetVolumes(),
+        ),
+      ])
       return () => {
         for (const stop of stops) stop()
       }

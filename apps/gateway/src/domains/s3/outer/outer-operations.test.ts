@@ -52,15 +52,12 @@ beforeAll(async () => {
   server = createS3Server({
     gateway: {
       findKey: async ({ date, region }) => ({
-        ...{ userId: 'u', bucket: Bucket, bucketMadeMs: 0, region: 'us-west', access: 'read_write' as const },
-        ...{
-          endsMs: null,
-          isReadOnly,
-          isOnlyOverSize: isReadOnly,
-          counted: { bytes: 1e9 - room, atMs: 1 },
-          bytesMax: 1e9,
-          signingKey: signingKey(SECRET, { date, region }),
-        },
+        ...{ userId: 'u', bucket: Bucket, region: 'us-west', access: 'read_write' as const },
+        ...{ endsMs: null, signingKey: signingKey(SECRET, { date, region }) },
+      }),
+      findVolume: async () => ({
+        ...{ bucketMadeMs: 0, isReadOnly, isOnlyOverSize: isReadOnly, bytesMax: 1e9 },
+        counted: { bytes: 1e9 - room, atMs: 1 },
         place: {
           outer: {
             endpoint: `http://127.0.0.1:${port}`,
@@ -176,7 +173,7 @@ test('of documents the server is asked what was read of them, and nothing else',
 test('between two counts a volume takes what it has room for, and one over its size lets go of what it holds', async () => {
   answer = (_, response) => void response.writeHead(200, { etag: '"x"' }).end()
   room = 100
-  server.forgetKeys()
+  server.forgetVolumes(null)
   const put = (bytes: number) => s3.send(new PutObjectCommand({ Bucket, Key: 'a', Body: 'x'.repeat(bytes) }))
   const other = answer
   answer = refuses(412, 'PreconditionFailed')
@@ -192,12 +189,12 @@ test('between two counts a volume takes what it has room for, and one over its s
   expect(await refusalOf(s3.send(new CopyObjectCommand(copy)))).toBe('507 InsufficientStorage')
   isReadOnly = true
   room = 1e9
-  server.forgetKeys()
+  server.forgetVolumes(null)
   answer = (_, response) => void response.writeHead(204).end()
   expect(await refusalOf(put(1))).toBe('403 VolumeReadOnly')
   await s3.send(new DeleteObjectCommand({ Bucket, Key: 'a' }))
   isReadOnly = false
-  server.forgetKeys()
+  server.forgetVolumes(null)
 })
 
 test('a volume has so many open uploads, and no more are begun', async () => {

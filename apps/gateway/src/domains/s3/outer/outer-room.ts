@@ -1,5 +1,4 @@
-import type { KnownKey } from '../gateway-side.ts'
-import type { S3Answer } from '../protocol/s3-request.ts'
+import type { S3Answer, SignedS3Request } from '../protocol/s3-request.ts'
 import { S3Error } from '../s3-error.ts'
 import { S3_LIMITS } from '../s3-limits.ts'
 
@@ -25,10 +24,10 @@ interface Known {
 export function createOuterRoom({ now }: { now(): number }) {
   const known = new Map<string, Known>()
 
-  function knownOf({ bucket, counted }: KnownKey): Known {
+  function knownOf({ bucket, counted }: SignedS3Request['known']): Known {
     const countedMs = counted?.atMs ?? 0
     const found = known.get(bucket)
-    // A key that was told of before the count may still be asked with.
+    // What was told of before the count may still be asked with.
     if (found && found.countedMs >= countedMs) return found
     if (!found && known.size >= VOLUMES_KNOWN_MAX) known.delete([...known.keys()][0] ?? '')
     const fresh = { countedMs, bytes: 0, uploads: found?.uploads ?? null }
@@ -42,7 +41,7 @@ export function createOuterRoom({ now }: { now(): number }) {
      * @throws S3Error `InsufficientStorage` where there is no room, and what the work throws.
      */
     async within(
-      key: KnownKey,
+      key: SignedS3Request['known'],
       bytes: number,
       work: () => Promise<S3Answer | null>,
     ): Promise<S3Answer | null> {
@@ -66,7 +65,7 @@ export function createOuterRoom({ now }: { now(): number }) {
      * @throws S3Error `InsufficientStorage`, and what the work throws.
      */
     async begin<Result>(
-      key: KnownKey,
+      key: SignedS3Request['known'],
       ask: () => Promise<number>,
       work: () => Promise<Result>,
     ): Promise<Result> {

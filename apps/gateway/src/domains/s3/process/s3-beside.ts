@@ -8,6 +8,7 @@ import type { FromProcess, HopSockets, ToProcess } from './words.ts'
 
 const SCRIPT = join(import.meta.dirname, 's3-process.ts')
 const FLAGS = ['--max-old-space-size=512']
+type Question = Extract<FromProcess, { says: 'find_key' | 'find_volume' }>
 /** What has ended by itself is started again, and not without a pause. */
 const AGAIN_MS = 1_000
 
@@ -33,17 +34,16 @@ export function createS3Beside(deps: {
     if (child?.connected) child.send(told, () => undefined)
   }
 
-  async function answer(
-    own: ChildProcess,
-    { id, asked }: Extract<FromProcess, { says: 'find_key' }>,
-  ): Promise<void> {
-    const told = await gateway.findKey(asked).then(
-      (key): ToProcess => ({ tells: 'key', id, key }),
-      (error): ToProcess => {
-        log.error({ err: error }, 'an S3 key could not be looked up')
-        return { tells: 'fault', id, why: 'the gateway could not look the key up' }
-      },
-    )
+  const lookUp = async (said: Question): Promise<ToProcess> =>
+    said.says === 'find_key'
+      ? { tells: 'key', id: said.id, key: await gateway.findKey(said.asked) }
+      : { tells: 'volume', id: said.id, volume: await gateway.findVolume(said.asked) }
+
+  async function answer(own: ChildProcess, said: Question): Promise<void> {
+    const told = await lookUp(said).catch((error): ToProcess => {
+      log.error({ err: error, asked: said.says }, 'an S3 key or its volume could not be looked up')
+      return { tells: 'fault', id: said.id, why: 'the gateway could not look it up' }
+    })
     if (own.connected) own.send(told, () => undefined)
   }
 
@@ -54,7 +54,7 @@ export function createS3Beside(deps: {
     const own = startProcessBeside(SCRIPT, FLAGS)
     child = own
     own.on('message', (said: FromProcess) => {
-      if (said.says === 'find_key') void answer(own, said)
+      if (said.says === 'find_key' || said.says === 'find_volume') void answer(own, said)
       else if (said.says === 'used') gateway.noteUse(said.accessKeyId, said.from)
       else if (said.says === 'log') log[said.level](said.about, said.text)
       else if (said.says === 'listening') {
@@ -95,6 +95,8 @@ export function createS3Beside(deps: {
     sweep: (paths: readonly string[]) => tell({ tells: 'sweep', paths }),
     /** Has it ask again what it knows of keys. */
     forgetKeys: () => tell({ tells: 'keys_changed' }),
+    /** Has it ask again what it knows of a volume, or of all. */
+    forgetVolumes: (volumeId?: string) => tell({ tells: 'volume_changed', volumeId: volumeId ?? null }),
     shutdown(): void {
       isStopping = true
       address = null

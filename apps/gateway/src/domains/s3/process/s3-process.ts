@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { READ_AHEAD } from '../../../platform/read-ahead.ts'
-import type { GatewaySide, KnownKey } from '../gateway-side.ts'
+import type { GatewaySide, KnownKey, KnownVolume } from '../gateway-side.ts'
 import { createS3Server, type S3Server } from '../protocol/s3-server.ts'
 import type { FromProcess, Orders, ToProcess } from './words.ts'
 
@@ -14,17 +14,21 @@ const LEFTOVERS_STAY = 'leftovers of S3 uploads could not be removed'
 let server: S3Server | null = null
 const say = (word: FromProcess) => void process.send?.(word, undefined, {}, () => undefined)
 
-const waiting = new Map<number, PromiseWithResolvers<KnownKey | null>>()
+const waitingKeys = new Map<number, PromiseWithResolvers<KnownKey | null>>()
+const waitingVolumes = new Map<number, PromiseWithResolvers<KnownVolume | null>>()
 const usedAt = new Map<string, number>()
 let last = 0
 
 const gateway: GatewaySide = {
   findKey(asked) {
     const id = ++last
-    const answered = Promise.withResolvers<KnownKey | null>()
-    waiting.set(id, answered)
     say({ says: 'find_key', id, asked })
-    return answered.promise
+    return waitFor(waitingKeys, id)
+  },
+  findVolume(asked) {
+    const id = ++last
+    say({ says: 'find_volume', id, asked })
+    return waitFor(waitingVolumes, id)
   },
   noteUse(accessKeyId, from) {
     const now = Date.now()
@@ -34,6 +38,18 @@ const gateway: GatewaySide = {
     usedAt.set(accessKeyId, now)
     say({ says: 'used', accessKeyId, from })
   },
+}
+
+function waitFor<Told>(waiting: Map<number, PromiseWithResolvers<Told>>, id: number): Promise<Told> {
+  const answered = Promise.withResolvers<Told>()
+  waiting.set(id, answered)
+  return answered.promise
+}
+
+function taken<Told>(waiting: Map<number, Told>, id: number): Told | undefined {
+  const one = waiting.get(id)
+  waiting.delete(id)
+  return one
 }
 
 async function serve({ host, port, hops, ...orders }: Orders): Promise<void> {
@@ -76,14 +92,12 @@ function stop(): void {
 process.on('message', (told: ToProcess) => {
   if (told.tells === 'orders') void serve(told.orders)
   else if (told.tells === 'keys_changed') server?.forgetKeys()
+  else if (told.tells === 'volume_changed') server?.forgetVolumes(told.volumeId)
   else if (told.tells === 'sweep') void sweep(told.paths)
   else if (told.tells === 'stop') stop()
-  else {
-    const answered = waiting.get(told.id)
-    waiting.delete(told.id)
-    if (told.tells === 'key') answered?.resolve(told.key)
-    else answered?.reject(new Error(told.why))
-  }
+  else if (told.tells === 'key') taken(waitingKeys, told.id)?.resolve(told.key)
+  else if (told.tells === 'volume') taken(waitingVolumes, told.id)?.resolve(told.volume)
+  else (taken(waitingKeys, told.id) ?? taken(waitingVolumes, told.id))?.reject(new Error(told.why))
 })
 // Whoever ends the gateway by a signal to all of its processes has it stop this one.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)

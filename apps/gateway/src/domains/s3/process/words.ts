@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net'
-import type { KnownKey } from '../gateway-side.ts'
+import type { KnownKey, KnownVolume } from '../gateway-side.ts'
 
 /** What the process is to do. */
 export interface Orders {
@@ -25,9 +25,12 @@ export const HOP_HEAD_BYTES = 2 * 36
 export type ToProcess =
   | { tells: 'orders'; orders: Orders }
   | { tells: 'key'; id: number; key: KnownKey | null }
+  | { tells: 'volume'; id: number; volume: KnownVolume | null }
   /** The question could not be answered. */
   | { tells: 'fault'; id: number; why: string }
   | { tells: 'keys_changed' }
+  /** Null: any may have. */
+  | { tells: 'volume_changed'; volumeId: string | null }
   /** Leftovers in these folders of volumes are to be removed. */
   | { tells: 'sweep'; paths: readonly string[] }
   | { tells: 'stop' }
@@ -35,6 +38,7 @@ export type ToProcess =
 /** What the process tells the gateway. */
 export type FromProcess =
   | { says: 'find_key'; id: number; asked: { accessKeyId: string; date: string; region: string } }
+  | { says: 'find_volume'; id: number; asked: { userId: string; volumeId: string } }
   | { says: 'used'; accessKeyId: string; from: string }
   | { says: 'listening'; address: AddressInfo }
   | { says: 'deaf'; code: string; message: string }

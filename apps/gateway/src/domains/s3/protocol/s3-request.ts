@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { KnownKey } from '../gateway-side.ts'
+import type { KnownKey, KnownVolume } from '../gateway-side.ts'
 import { S3Error } from '../s3-error.ts'
 import type { KeyLocks } from '../store/key-locks.ts'
 import type { UploadRoom } from '../store/upload-room.ts'
@@ -18,7 +18,7 @@ export interface SignedS3Request {
   readonly key: string
   readonly query: ReadonlyMap<string, string>
   readonly claim: Claim
-  readonly known: KnownKey
+  readonly known: KnownKey & KnownVolume
 }
 
 /** The same, with the folder of the volume that its key reaches. */

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createWaitingSockets } from '../../../platform/http/waiting-sockets.ts'
-import type { GatewaySide, KnownKey, S3Log } from '../gateway-side.ts'
+import type { GatewaySide, KnownKey, KnownVolume, S3Log } from '../gateway-side.ts'
 import { operationOf } from '../operations/operations.ts'
 import { OUTER_OPERATIONS } from '../outer/outer-operations.ts'
 import { createOuterRoom } from '../outer/outer-room.ts'
@@ -17,10 +17,17 @@ import { createKeyLocks } from '../store/key-locks.ts'
 import { createUploadRoom } from '../store/upload-room.ts'
 import { sweep } from '../store/uploads.ts'
 import { withVolume } from '../store/volume-folder.ts'
-import { createKnownKeys } from './known-keys.ts'
+import { createKnown } from './known.ts'
 import { passOn } from './pass-on.ts'
 import type { S3Answer, S3Request, SignedS3Request } from './s3-request.ts'
-import { decodeUri, readClaim, type SignedRequest, splitQuery, verifySignature } from './signature.ts'
+import {
+  type Claim,
+  decodeUri,
+  readClaim,
+  type SignedRequest,
+  splitQuery,
+  verifySignature,
+} from './signature.ts'
 import { writeXml } from './xml.ts'
 
 const REQUEST_ID_BYTES = 8
@@ -58,12 +65,11 @@ export interface S3ServerDeps {
 export function createS3Server(deps: S3ServerDeps) {
   const limits = { ...S3_LIMITS, ...deps.limits }
   const { log, now } = deps
-  const keys = createKnownKeys({
-    gateway: deps.gateway,
-    now,
-    knownMs: limits.keyKnownMs,
-    most: limits.keysKnownMax,
-  })
+  const { gateway } = deps
+  const bounds = { now, knownMs: limits.knownMs, most: limits.knownMax }
+  const keys = createKnown<KnownKey>({ ...bounds, askedMost: limits.keysAskedMax })
+  // Asked for by those alone whose signature holds, once at a time for each: a volume whose engine is slow holds up no other.
+  const volumes = createKnown<KnownVolume>(bounds)
   const underWay = new Map<string, number>()
   const locked = createKeyLocks()
   const uploadRoom = createUploadRoom({ now })
@@ -120,64 +126,89 @@ export function createS3Server(deps: S3ServerDeps) {
     if (query.size !== pairs.length)
       throw new S3Error('InvalidArgument', { message: 'A parameter came twice.' })
     const claim = readClaim(signed, query, now())
-    const known = await keys.find(claim)
-    if (!known) throw new S3Error('InvalidAccessKeyId', { more: { AWSAccessKeyId: claim.accessKeyId } })
-    verifySignature(signed, claim, known.signingKey)
-    if (known.endsMs !== null && now() >= known.endsMs) throw new S3Error('InvalidAccessKeyId')
-    if (claim.region !== known.region) throw wrongRegion(known)
+    const holder = await keyOf(signed, claim)
     // Who passes a request on has noted it, and knows from where it came.
-    if (cameFrom === 'client') deps.gateway.noteUse(claim.accessKeyId, incoming.socket.remoteAddress ?? '')
+    if (cameFrom === 'client') gateway.noteUse(claim.accessKeyId, incoming.socket.remoteAddress ?? '')
     const { bucket, key } = placeOf(signed, incoming.headers.host ?? '')
-    if (bucket !== '' && bucket !== known.bucket)
+    if (bucket !== '' && bucket !== holder.bucket)
       throw new S3Error('NoSuchBucket', { more: { BucketName: bucket } })
     const asked = { method: signed.method, bucket, key, query }
     const operation = operationOf({ ...asked, isCopy: incoming.headers['x-amz-copy-source'] !== undefined })
-    if (operation.writes) requireWritable(known, operation.frees === true)
+    if (operation.writes && holder.access === 'read_only')
+      throw new S3Error('AccessDenied', { message: 'This key may read and not write.' })
+    await counted(holder.userId, async () => {
+      waiting.remove(incoming.socket)
+      const known = { ...holder, ...(await volumeOf(holder)) }
+      if (operation.writes) requireWritable(known, operation.frees === true)
+      await run(operation, { ...asked, id, incoming, response, claim, known }, cameFrom)
+    })
+  }
+
+  /**
+   * The key of a request. Until its signature and region have been found right, nothing is asked of the gateway but that.
+   * @throws S3Error for who has signed with none, or not with that.
+   */
+  async function keyOf(signed: SignedRequest, claim: Claim): Promise<KnownKey> {
+    const { accessKeyId, date, region } = claim
+    const known = await keys.find(
+      `${accessKeyId} ${date} ${region}`,
+      () => gateway.findKey({ accessKeyId, date, region }),
+      // Whoever makes up regions pushes nobody's key out.
+      found => found.region === region,
+    )
+    if (!known) throw new S3Error('InvalidAccessKeyId', { more: { AWSAccessKeyId: accessKeyId } })
+    verifySignature(signed, claim, known.signingKey)
+    if (known.endsMs !== null && now() >= known.endsMs) throw new S3Error('InvalidAccessKeyId')
+    if (region !== known.region) throw wrongRegion(known)
+    return known
+  }
+
+  async function volumeOf({ userId, bucket }: KnownKey): Promise<KnownVolume> {
+    const volume = await volumes.find(bucket, () => gateway.findVolume({ userId, volumeId: bucket }))
+    if (!volume) throw new S3Error('InvalidAccessKeyId')
+    return volume
+  }
+
+  /** Does what is asked for, where the volume is. */
+  async function run(
+    operation: ReturnType<typeof operationOf>,
+    request: SignedS3Request,
+    cameFrom: CameFrom,
+  ): Promise<void> {
+    const { known } = request
     const { place } = known
     if ('why' in place) throw new S3Error('ServiceUnavailable', { message: place.why })
     if ('gatewayId' in place) {
       const { gatewayId } = place
       // One hop and no more: the client asks again, and then it is known better.
       if (cameFrom === 'gateway') throw new S3Error('ServiceUnavailable')
-      return counted(known.userId, () => {
-        waiting.remove(incoming.socket)
-        return hop({ incoming, response }, { gatewayId, userId: known.userId })
-      })
+      return hop(request, gatewayId)
     }
-    const signedRequest: SignedS3Request = { ...asked, id, incoming, response, claim, known }
     if ('outer' in place) {
-      return counted(known.userId, async () => {
-        waiting.remove(incoming.socket)
-        const run = OUTER_OPERATIONS[operation.name]
-        // What the server is not asked for says the same of every volume, and looks at none.
-        const given = run
-          ? await outerTurns.within(known.userId, 1, () => {
-              const { outer } = place
-              return run({ ...signedRequest, outer, held, room: outerRoom, now })
-            })
-          : await operation.run(signedRequest as S3Request)
-        if (given) send(signedRequest, given)
-      })
+      const { outer } = place
+      const ask = OUTER_OPERATIONS[operation.name]
+      // What the server is not asked for says the same of every volume, and looks at none.
+      const given = ask
+        ? await outerTurns.within(known.userId, 1, () =>
+            ask({ ...request, outer, held, room: outerRoom, now }),
+          )
+        : await operation.run(request as S3Request)
+      if (given) send(request, given)
+      return
     }
-    await counted(known.userId, () => {
-      waiting.remove(incoming.socket)
-      return withVolume(place.path, async volume => {
-        const request = { ...signedRequest, volume, locked: scopedLocks(bucket), uploadRoom }
-        const given = await operation.run(request)
-        if (given) send(request, given)
-      })
+    await withVolume(place.path, async volume => {
+      const locks = scopedLocks(known.bucket)
+      const given = await operation.run({ ...request, volume, locked: locks, uploadRoom })
+      if (given) send(request, given)
     })
   }
 
-  async function hop(
-    exchange: Pick<Exchange, 'incoming' | 'response'>,
-    to: { gatewayId: string; userId: string },
-  ): Promise<void> {
+  async function hop({ incoming, response, known }: SignedS3Request, gatewayId: string): Promise<void> {
     try {
-      await passOn(exchange, () => deps.openHop(to))
+      await passOn({ incoming, response }, () => deps.openHop({ gatewayId, userId: known.userId }))
     } catch (error) {
       // Another may reach the volume by now.
-      keys.forget()
+      volumes.forget(known.bucket)
       throw error
     }
   }
@@ -253,7 +284,9 @@ export function createS3Server(deps: S3ServerDeps) {
     /** Removes leftovers in a volume's folder: uploads that nobody completed, files that a kill left half written. */
     sweep: (path: string) => withVolume(path, volume => sweep(volume, now())),
     /** Forgets what is known of keys: some have changed. */
-    forgetKeys: keys.forget,
+    forgetKeys: () => keys.forget(null),
+    /** Forgets what is known of a volume; null: of all. */
+    forgetVolumes: volumes.forget,
     /** Requests that are under way. */
     count: () => [...underWay.values()].reduce((sum, each) => sum + each, 0),
     /** Stops listening, and resolves when all that is under way has been answered. */
@@ -279,9 +312,7 @@ function wrongRegion({ region }: KnownKey): S3Error {
   return new S3Error('AuthorizationHeaderMalformed', { message, more: { Region: region } })
 }
 
-function requireWritable({ access, isReadOnly, isOnlyOverSize }: KnownKey, frees: boolean): void {
-  if (access === 'read_only')
-    throw new S3Error('AccessDenied', { message: 'This key may read and not write.' })
+function requireWritable({ isReadOnly, isOnlyOverSize }: KnownVolume, frees: boolean): void {
   if (isReadOnly && !(frees && isOnlyOverSize)) throw new S3Error('VolumeReadOnly')
 }
 

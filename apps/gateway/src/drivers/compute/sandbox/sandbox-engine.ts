@@ -32,6 +32,7 @@ import { findOutboundNetwork, networkCapabilities } from './outbound-network.ts'
 import { findLauncher, type Launcher, type LauncherName } from './probe-sandbox.ts'
 import { createSandboxImages } from './sandbox-images.ts'
 import { createSandboxVolumes } from './sandbox-volumes.ts'
+import { UNPACK_LIMITS, type UnpackLimits } from './unpack-image.ts'
 import { createUserRanges, type UserRanges } from './user-ranges.ts'
 import { createVolumeFolders } from './volume-folders.ts'
 
@@ -56,6 +57,8 @@ export interface SandboxDeps {
   offered?: readonly ImageRecipe[]
   /** Without it, this computer's own. */
   clock?: Clock
+  /** What images may take while they are unpacked; without it as much as `UNPACK_LIMITS` says. */
+  unpackLimits?: Partial<UnpackLimits>
   /** How much of the disk machines are to leave free; without it a twentieth, from 1 to 10 GB. */
   keptFreeMb?: number
   /** The way of machines to the internet, with what private networks they may reach; without it they have none. */
@@ -94,6 +97,7 @@ export async function createSandboxEngine(deps: SandboxDeps): Promise<Engine> {
   const images = await createSandboxImages({
     ...{ dataDir, installation, store, eraser, homes: homes.images, tools, room, log },
     ...{ launcher, limiter, agent, filter, processesMax, trees: users.why === null ? users.trees : null },
+    unpackLimits: { ...UNPACK_LIMITS, ...deps.unpackLimits },
     ...{ offered: deps.offered ?? null, clock: deps.clock ?? systemClock },
     ...(deps.roots && { roots: deps.roots }),
   })

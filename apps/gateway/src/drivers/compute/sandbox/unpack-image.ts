@@ -22,10 +22,15 @@ import { hostViewPlan, machineUid } from './plan-machine.ts'
 import type { Launcher } from './probe-sandbox.ts'
 import { type AgentFiles, etcFiles, writeEtc, writeInsideFile } from './root-view.ts'
 
-/** Ten times what the largest images have. */
-const FILES_MAX = 3_000_000
-/** The largest image that fits is laid in less, on a disk that is slow. */
-const UNPACK_TIMEOUT_MS = 30 * 60_000
+/** What an image may take while it is unpacked. What it says of itself is not asked. */
+export const UNPACK_LIMITS = {
+  bytesMax: IMAGE_BYTES_MAX,
+  /** Ten times what the largest images have. */
+  filesMax: 3_000_000,
+  /** The largest image that fits is laid in less, on a disk that is slow. */
+  timeoutMs: 30 * 60_000,
+} as const
+export type UnpackLimits = { readonly [Name in keyof typeof UNPACK_LIMITS]: number }
 const HEAP_MB_MAX = 512
 const MEMORY_MB_MAX = 2_048
 const PROCESSORS_MAX = 2
@@ -45,6 +50,7 @@ export interface UnpackImageDeps {
   agent: AgentFiles
   filter: FilterLoader
   processesMax: number
+  unpackLimits: UnpackLimits
   /** The first of the users whose files images' trees have; null where all of a tree are one user's. */
   trees: number | null
   room(): Promise<DiskRoom>
@@ -63,6 +69,7 @@ export function createImageUnpacker(deps: UnpackImageDeps): ImageTreesDeps['unpa
     const name = `image-${record.manifest.slice(-12)}`
     const layers = layersOf(image)
     const orders = ordersFor(record, {
+      limits: deps.unpackLimits,
       kept: (await deps.room()).kept,
       users: deps.trees === null ? null : USERS_EACH,
     })
@@ -89,7 +96,8 @@ export function createImageUnpacker(deps: UnpackImageDeps): ImageTreesDeps['unpa
     try {
       const argv = withAdmission([...around(deps.trees), ...deps.launcher.argv(plan)], admission)
       const { reference } = record
-      const answer = await unpack(argv, { env: admission.env, lock, reference, onBytes, signal })
+      const { timeoutMs } = deps.unpackLimits
+      const answer = await unpack(argv, { env: admission.env, lock, reference, onBytes, signal, timeoutMs })
       for (const path of [paths.etc, paths.run, paths.root]) await rm(path, { recursive: true })
       return answer
     } finally {
@@ -104,13 +112,16 @@ function pathsIn(dir: string): MachinePaths {
   return { dir, home: home ?? dir, etc: etc ?? dir, run: run ?? dir, root: root ?? dir }
 }
 
-function ordersFor(record: ImageRecord, { kept, users }: Pick<UnpackOrders, 'kept' | 'users'>): UnpackOrders {
+function ordersFor(
+  record: ImageRecord,
+  { kept, users, limits }: Pick<UnpackOrders, 'kept' | 'users'> & { limits: UnpackLimits },
+): UnpackOrders {
   return {
     layers: record.layers.map(({ packing, diff_id }, at) => ({ path: `/layers/${at}`, packing, diff_id })),
-    bytes_max: IMAGE_BYTES_MAX,
+    bytes_max: limits.bytesMax,
     kept,
     users,
-    files_max: FILES_MAX,
+    files_max: limits.filesMax,
     files: Object.keys(etcFiles(HOSTNAME)),
     user: record.user,
     working_dir: record.working_dir,
@@ -126,6 +137,7 @@ async function unpack(
     reference: string
     onBytes(done: number): void
     signal: AbortSignal
+    timeoutMs: number
   },
 ): Promise<UnpackAnswer> {
   const { reference, onBytes } = options
@@ -153,14 +165,15 @@ async function unpack(
   child.stderr?.on('data', chunk => {
     said = `${said}${chunk}`.slice(-ERROR_CHARS_MAX)
   })
-  const giveUp = AbortSignal.any([options.signal, AbortSignal.timeout(UNPACK_TIMEOUT_MS)])
+  const tooLong = AbortSignal.timeout(options.timeoutMs)
   const ended = once(child, 'close')
   try {
-    await Promise.race([ended, aborted(giveUp)])
+    await Promise.race([ended, aborted(AbortSignal.any([options.signal, tooLong]))])
   } catch (error) {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
     await ended.catch(() => undefined)
-    throw error
+    if (!tooLong.aborted || options.signal.aborted) throw error
+    throw asComputeError(reference, { failed: 'it takes longer than may be', why: 'unfit' })
   }
   if (answer) return answer
   if (failure) throw asComputeError(reference, failure)

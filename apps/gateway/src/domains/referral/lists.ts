@@ -7,7 +7,6 @@ import {
   referralRecord,
 } from '@berth/contract/referral'
 import { and, desc, eq, ilike, type SQL, sql } from 'drizzle-orm'
-import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Database } from '../../platform/database/database.ts'
 import { wireOf } from '../../platform/http/wire.ts'
 import { referral, referralReward } from './tables.ts'
@@ -62,23 +61,31 @@ export async function readRecords(
   filter: RecordFilter,
   { limit, offset = 0, after = null }: Slice,
 ) {
-  const { amountMicro, cashMicro, kind, quarter, referralId } = referralReward
-  // Of a query of one table columns are written without it, but within conditions: there it is said whose `id` is meant.
-  const sumOf = (column: PgColumn, condition: SQL | undefined) =>
-    sql<bigint>`(select coalesce(sum(${column}), 0) from ${referralReward} where ${and(
-      eq(referralId, referral.id),
-      eq(kind, 'rebate'),
-      condition,
-    )})`.mapWith(BigInt)
-  const ofQuarter = eq(quarter, filter.quarter)
+  const { amountMicro, cashMicro } = referralReward
+  const isOfQuarter = sql`${referralReward.quarter} = ${filter.quarter}`
+  // A join and no query among the columns: those of a select from one table are written without their tables there.
+  const earned = db
+    .select({
+      cashMicro: sql`coalesce(sum(${cashMicro}) filter (where ${isOfQuarter}), 0)`
+        .mapWith(BigInt)
+        .as('cash_micro'),
+      rebateMicro: sql`coalesce(sum(${amountMicro}) filter (where ${isOfQuarter}), 0)`
+        .mapWith(BigInt)
+        .as('rebate_micro'),
+      totalMicro: sql`coalesce(sum(${amountMicro}), 0)`.mapWith(BigInt).as('total_micro'),
+    })
+    .from(referralReward)
+    .where(and(eq(referralReward.referralId, referral.id), eq(referralReward.kind, 'rebate')))
+    .as('earned')
   return await db
     .select({
       row: referral,
-      cashMicro: sumOf(cashMicro, ofQuarter),
-      rebateMicro: sumOf(amountMicro, ofQuarter),
-      totalMicro: sumOf(amountMicro, undefined),
+      cashMicro: earned.cashMicro,
+      rebateMicro: earned.rebateMicro,
+      totalMicro: earned.totalMicro,
     })
     .from(referral)
+    .innerJoinLateral(earned, sql`true`)
     .where(
       and(
         recordsOf(userId, filter),

@@ -271,6 +271,27 @@ describe('[R9.7] what is earned', () => {
     expect(await books()).toEqual([])
   })
 
+  test('[R2.28] [R3.13] each friend is listed with what they spent and what that earned, in the quarter that is asked for', async () => {
+    const [noah, ida] = [await fixture.friendOf(mira), await fixture.friendOf(mira)]
+    for (const friend of [noah, ida]) await fixture.pay(friend, 3_000)
+    // Five of each sum are the credit, which earns nothing.
+    await fixture.spend(noah, 15_000_000n)
+    await fixture.spend(ida, 5_000_200n)
+    await fixture.referral.settle()
+    const spent = { rebate_rate: 5, cash_payment_amount_micro: '10000000', rebate_amount_micro: '500000' }
+    const little = { rebate_rate: 5, cash_payment_amount_micro: '200', rebate_amount_micro: '10' }
+    const shown = await records()
+    expect(shown).toMatchObject([
+      { ...little, total_rebate_amount_micro: '10' },
+      { ...spent, total_rebate_amount_micro: '500000' },
+    ])
+    const nothing = { cash_payment_amount_micro: '0', rebate_amount_micro: '0' }
+    expect((await fixture.referral.records(mira, { ...PAGE, quarter: '2020-Q1' })).items).toMatchObject([
+      { ...nothing, total_rebate_amount_micro: '10' },
+      { ...nothing, total_rebate_amount_micro: '500000' },
+    ])
+  })
+
   test('an event that comes twice, late or in another order earns nothing more', async () => {
     const friend = await fixture.friendOf(mira)
     await fixture.pay(friend, 1_000)

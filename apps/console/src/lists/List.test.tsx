@@ -76,6 +76,15 @@ describe('a list', () => {
     expect(tries).toBe(1)
   })
 
+  test('[R2.28] turns to its last page where an address names one behind it, and says nothing false meanwhile', async () => {
+    const turned: number[] = []
+    const pages = { page: 99, total: 41, onChange: (page: number) => turned.push(page) }
+    await show({ rows: [], pages })
+    expect(turned).toEqual([3])
+    expect(screen.queryByText('No ships')).toBeNull()
+    expect(screen.getByRole('status').textContent).toContain('Loading')
+  })
+
   test('says what to do next when there is nothing, and something else when nothing matches', async () => {
     await show({ rows: [] })
     expect(screen.getByText('Build one.')).toBeDefined()

@@ -1,5 +1,5 @@
 import { PAGE_SIZE_DEFAULT } from '@berth/contract/limits'
-import { type ComponentProps, type ComponentType, type ReactNode, Suspense } from 'react'
+import { type ComponentProps, type ComponentType, type ReactNode, Suspense, useEffect } from 'react'
 import { lazyPart } from '../app/lazy-part.ts'
 import { Answer, type Asked } from '../ui/Answer.tsx'
 import { EmptyState } from '../ui/EmptyState.tsx'
@@ -44,9 +44,10 @@ interface ListProps<Row> {
  * that matches, or its rows and pages. Rows that are there stay while a later look fails, and say of when they are.
  */
 export function List<Row>(props: ListProps<Row>) {
-  const { rows, query, pages } = props
+  const { query, pages } = props
+  const isBeyond = useLastPage(props)
   return (
-    <Answer query={query} data={rows} rows={props.skeletonRows ?? 5}>
+    <Answer query={query} data={isBeyond ? undefined : props.rows} rows={props.skeletonRows ?? 5}>
       {known => (
         <>
           {known.length === 0 && <EmptyState {...(props.noneFound || props.none)} />}
@@ -63,6 +64,20 @@ export function List<Row>(props: ListProps<Row>) {
       )}
     </Answer>
   )
+}
+
+/**
+ * Turns to the last page where the address names one behind it: an old link, or rows that are gone since.
+ * @returns Whether there are rows, and none on this page: then nothing is said of the list before the turn.
+ */
+function useLastPage<Row>({ rows, pages }: ListProps<Row>): boolean {
+  const { page = 1, total = 0, onChange } = pages ?? {}
+  const isBeyond = rows?.length === 0 && total > 0
+  const last = Math.max(1, Math.ceil(total / PAGE_SIZE_DEFAULT))
+  useEffect(() => {
+    if (isBeyond && page > last) onChange?.(last)
+  }, [isBeyond, page, last, onChange])
+  return isBeyond
 }
 
 function Rows<Row>({

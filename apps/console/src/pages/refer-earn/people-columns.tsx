@@ -179,7 +179,8 @@ export function useOrderColumns(): Column<ReferralOrder>[] {
         narrow: 'end',
         header: t('reward'),
         align: 'end',
-        width: '11rem',
+        // Six places behind the point, and its sign.
+        width: '14rem',
         cell: row => <Money micro={row.rebate_amount_micro} currency={row.currency} signed exact />,
       },
     ],

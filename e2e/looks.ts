@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, type Page } from '@playwright/test'
 import type Axe from 'axe-core'
+import { smallTargets } from './targets.ts'
 
 /** Where pictures of every page go that a walk stops at; without it none are taken. */
 const PICTURES = process.env.BERTH_SCREENSHOTS
@@ -51,6 +52,7 @@ export async function lookAt(page: Page, name: string): Promise<void> {
     const known = [...seen[theme]].join('\n')
     const { overflow, violations, marks } = await look(page, { theme, structure, standing, known })
     for (const mark of marks) seen[theme].add(mark)
+    if (structure) violations.push(...(await smallTargets(page)).map(target => `target-size: ${target}`))
     const where = `${name} in ${theme} at ${size.width} px`
     expect(overflow, `${where} is wider than the screen`).toBeLessThanOrEqual(0)
     expect.soft(violations, `axe on ${where}`).toEqual([])
@@ -59,8 +61,11 @@ export async function lookAt(page: Page, name: string): Promise<void> {
   await page.setViewportSize(WIDE)
 }
 
-/** The browser keeps what it compiled of a text that is run so, for the next page. */
-async function giveAxe(page: Page): Promise<void> {
+/**
+ * Gives a page its axe. The browser keeps what it compiled of a text that is run so, for the next page.
+ * @param page The page, which loses it where it is loaded again.
+ */
+export async function giveAxe(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page)
   await session.send('Runtime.evaluate', { expression: axeText })
   await session.detach()
@@ -79,7 +84,7 @@ interface Style {
 
 interface Question {
   theme: Theme
-  /** Whether the rules about anything else than colours are asked, too. */
+  /** Whether the rules about anything else than colours are asked, too; but for that about sizes (see `targets.ts`). */
   structure: boolean
   /** Whether a text that looks like another one is measured where it stands on something else. */
   standing: boolean
@@ -109,7 +114,7 @@ async function look(page: Page, question: Question) {
         .map(({ ruleId }) => ruleId)
       const found: string[] = []
       if (structure) {
-        const rules = Object.fromEntries(ofColours.map(id => [id, { enabled: false }]))
+        const rules = Object.fromEntries([...ofColours, 'target-size'].map(id => [id, { enabled: false }]))
         const runOnly: Axe.RunOnly = { type: 'tag', values: tags }
         const { violations } = await axe.run({ runOnly, rules, resultTypes: ['violations'] })
         for (const { id, nodes } of violations)

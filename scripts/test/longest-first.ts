@@ -18,6 +18,9 @@ const LONGEST = [
   // It waits for three quarters of its time, so the timed ones have the processors.
   'apps/gateway/src/drivers/compute/sandbox/sandbox-recovery.test.ts',
   ...TIMED,
+  'apps/gateway/src/drivers/compute/kubernetes/kube-engine.test.ts',
+  'apps/gateway/test/compose-walk.test.ts',
+  'apps/gateway/src/drivers/compute/sandbox/unshare-engine.test.ts',
   'apps/gateway/test/main.test.ts',
   'apps/gateway/test/stale-reads.test.ts',
   'apps/gateway/test/books-run.test.ts',

@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { root } from '../lib/paths.mjs'
 import { stopRunningCommands } from './command.ts'
 import { startOnePostgres } from './one-postgres.ts'
 import { lookAgain } from './second-look.ts'
@@ -14,6 +15,7 @@ import {
 } from './static-checks.ts'
 import { shortReason, slowestLine, summaryLine, sumTallies, type Tally, tallyDetails } from './tally.ts'
 import { runBrowserTests, runVitest, timedTestsOver } from './test-runs.ts'
+import { leftToTheirTurn, takeTurn, turnLines } from './turns.ts'
 
 interface Stage {
   title: string
@@ -46,15 +48,25 @@ async function main(filters: readonly string[]): Promise<void> {
     })
   }
   const tallies: Tally[] = []
+  // Who names files wants all of them.
+  const now = new Date()
+  const left = filters.length === 0 ? leftToTheirTurn(now) : []
+  if (filters.length === 0) takeTurn(now)
   // Beside the checks, so that no test waits for it. Where it does not start, the tests start their own, and say why.
   const postgres = startOnePostgres().catch(() => async () => {})
   if (filters.length === 0) tallies.push(...(await Promise.all(STATIC_CHECKS.map(runStages))).flat())
   const stopPostgres = await postgres
-  const unitTests = runStage({ title: 'Unit and API tests', run: () => runVitest(scratch, filters) })
+  const unitTests = runStage({
+    title: 'Unit and API tests',
+    run: () => runVitest(scratch, filters, without(left)),
+  })
   if (filters.length === 0) {
     // Either waits a good part of its time, for boots, pages and pauses: beside each other they keep two cores busy.
     await timedTestsOver(scratch, unitTests)
-    const walks = await runStage({ title: 'Browser tests', run: () => runBrowserTests(scratch) })
+    const walks = await runStage({
+      title: 'Browser tests',
+      run: () => runBrowserTests(scratch, walksWithout(left)),
+    })
     const alone = ['--maxWorkers=1']
     tallies.push(await lookAgain(await unitTests, files => again(() => runVitest(scratch, files, alone))))
     tallies.push(await lookAgain(walks, files => again(() => runBrowserTests(scratch, files))))
@@ -62,9 +74,21 @@ async function main(filters: readonly string[]): Promise<void> {
   await stopPostgres()
   rmSync(scratch, { recursive: true, force: true })
   const total = sumTallies(tallies)
-  for (const line of ['', slowestLine(total), ...tallyDetails(total)]) console.log(line)
+  for (const line of ['', slowestLine(total), ...tallyDetails(total), ...turnLines(left)]) console.log(line)
   console.log(summaryLine(total))
   process.exitCode = total.failed.length === 0 ? 0 : 1
+}
+
+/** Vitest's options that leave files out. */
+function without(files: readonly string[]): string[] {
+  return files.map(file => `--exclude=${file}`)
+}
+
+/** The browser tests that are left, by their names; none, which means all of them, where none was left out. */
+function walksWithout(files: readonly string[]): string[] {
+  const isLeft = (walk: string) => files.includes(`e2e/${walk}`)
+  const walks = globSync('*.spec.ts', { cwd: join(root, 'e2e') })
+  return walks.some(isLeft) ? walks.filter(walk => !isLeft(walk)) : []
 }
 
 async function runStages(stages: readonly Stage[]): Promise<Tally[]> {

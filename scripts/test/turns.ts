@@ -1,0 +1,114 @@
+/** In so many days each turn comes once. */
+export const TURN_DAYS = 3
+const DAY_MS = 86_400_000
+/** Says which turns a run has, as it says how much of what is long it does: see `apps/gateway/test/long-runs.ts`. */
+const LONG_TESTS = 'BERTH_LONG_TESTS'
+/** Tells the files of a whole run which part of theirs has its turn. */
+const TURN = 'BERTH_TEST_TURN'
+/** Files named on the line about what is left to its turn. */
+const NAMED_MAX = 6
+
+/**
+ * Files that a whole run has on one day of three only: the second and third way to the same end (another engine,
+ * launcher, guest or client), what a broken or hostile peer comes to, and walks through pages that stand beside the first
+ * one. What guards money, who is who, and the first walk are not among them, and run each time. The three cost about the
+ * same; who changes what a file is about runs it by its name.
+ */
+export const TURNS: readonly (readonly string[])[] = [
+  [
+    // Docker's machines by the suite of all drivers, and Berth in Docker's containers.
+    'apps/gateway/src/drivers/compute/docker/docker-engine.test.ts',
+    'apps/gateway/src/drivers/compute/docker/terminal-keeper.test.ts',
+    'apps/gateway/src/drivers/compute/docker/docker-leftovers.test.ts',
+    'apps/gateway/test/compose-walk.test.ts',
+    // Gateways that start and stop, and engines that are killed in the midst of an action.
+    'apps/gateway/test/faults/start-stop.test.ts',
+    'apps/gateway/test/faults/kill-engines.test.ts',
+    'apps/gateway/src/drivers/compute/sandbox/sandbox-images.test.ts',
+    'apps/gateway/src/drivers/compute/sandbox/sandbox-outbound.test.ts',
+    'apps/gateway/test/s3-outer.test.ts',
+    'apps/gateway/test/s3-clients.test.ts',
+    'apps/gateway/test/reverse-proxies.test.ts',
+    'apps/gateway/src/drivers/compute/oci/hostile-registry.test.ts',
+    'apps/gateway/test/local-model.test.ts',
+    'e2e/chat.spec.ts',
+    'e2e/making.spec.ts',
+    'e2e/models.spec.ts',
+  ],
+  [
+    // On the day that all drivers' suite looks at Kubernetes, too (`clusters` of the long runs).
+    'apps/gateway/src/drivers/compute/kubernetes/kube-engine.test.ts',
+    'apps/gateway/test/faults/three-gateways.test.ts',
+    'apps/gateway/src/drivers/compute/sandbox/sandbox-recovery.test.ts',
+    'apps/gateway/test/s3-hop.test.ts',
+    'apps/gateway/src/domains/reach/ssh/hostile-clients.test.ts',
+    'apps/gateway/test/model-hostile.test.ts',
+    'e2e/palette.spec.ts',
+    'e2e/widths.spec.ts',
+  ],
+  [
+    // What `unshare` makes, as bubblewrap each time; virtual machines; images that are built or broken.
+    'apps/gateway/src/drivers/compute/sandbox/unshare-engine.test.ts',
+    'apps/gateway/src/drivers/compute/sandbox/sandbox-image-faults.test.ts',
+    'apps/gateway/src/drivers/compute/sandbox/sandbox-image-makers.test.ts',
+    'apps/gateway/src/drivers/compute/qemu/qemu-engine.test.ts',
+    'apps/gateway/src/drivers/compute/qemu/qemu-kill.test.ts',
+    'apps/gateway/src/drivers/compute/qemu/linux-guest.test.ts',
+    'apps/gateway/src/drivers/compute/qemu/own-images.test.ts',
+    'apps/gateway/test/vm-ssh.test.ts',
+    'apps/gateway/src/drivers/compute/docker/two-engines.test.ts',
+    'apps/gateway/src/drivers/compute/docker/replace-container.test.ts',
+    'apps/gateway/src/drivers/compute/docker/docker-builds.test.ts',
+    'apps/gateway/test/dockerfile-images.test.ts',
+    'apps/gateway/test/own-images.test.ts',
+    'apps/gateway/test/s3-hostile.test.ts',
+    'apps/gateway/test/s3-faults.test.ts',
+    'e2e/brand.spec.ts',
+    'e2e/disks.spec.ts',
+    'e2e/files.spec.ts',
+    'e2e/images.spec.ts',
+    'e2e/instances.spec.ts',
+    'e2e/logs.spec.ts',
+    'e2e/snapshots.spec.ts',
+  ],
+]
+
+/** The turn that a day has, 0, 1 or 2: days are those of UTC. */
+export function turnAt(now: Date): number {
+  return Math.floor(now.getTime() / DAY_MS) % TURN_DAYS
+}
+
+/**
+ * The test files that a whole run leaves to their turn: none where `BERTH_LONG_TESTS` says `all`, those of other days
+ * where it says `turns` or `by-turns`, else all that take turns.
+ */
+export function leftToTheirTurn(now: Date): string[] {
+  const wanted = process.env[LONG_TESTS] ?? ''
+  if (wanted === 'all') return []
+  const isByTurns = wanted === 'turns' || wanted === 'by-turns'
+  return TURNS.flatMap((files, turn) => (isByTurns && turn === turnAt(now) ? [] : files))
+}
+
+/** Says to the tests of a whole run that they have the turn of a day, unless they are to do everything. */
+export function takeTurn(now: Date): void {
+  if (process.env[LONG_TESTS] !== 'all') process.env[TURN] = String(turnAt(now))
+}
+
+/**
+ * Of the many cases of a file, those that have their turn in a whole run: each third. All, where the file runs by its
+ * name.
+ */
+export function thirdOfTurn<T>(cases: readonly T[]): readonly T[] {
+  const turn = process.env[TURN]
+  return turn === undefined ? cases : cases.filter((_, at) => at % TURN_DAYS === Number(turn))
+}
+
+/** Says what was left to its turn, and how it is run; no line where nothing was. */
+export function turnLines(left: readonly string[]): string[] {
+  if (left.length === 0) return []
+  const names = left.slice(0, NAMED_MAX).map(file => file.split('/').at(-1))
+  const more = left.length > NAMED_MAX ? ` and ${left.length - NAMED_MAX} more` : ''
+  return [
+    `Left to their turn, one day of three in CI: ${left.length} test files (${names.join(', ')}${more}). BERTH_LONG_TESTS=all npm test has them all; a file by its name is run in any case.`,
+  ]
+}

@@ -4,7 +4,7 @@ import { calls } from '@berth/contract/calls'
 import { alarmsTable, alertRules } from './domains/alarms/alarm-docs.ts'
 import { COMMANDS } from './operator/commands.ts'
 import { commandDocs } from './operator/line/command-docs.ts'
-import { envExample, settingsTable } from './platform/config/settings-docs.ts'
+import { chartSchema, envExample, settingsTable } from './platform/config/settings-docs.ts'
 import { openApiDocument } from './platform/http/openapi.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
@@ -13,12 +13,21 @@ const PARTS = { settings: settingsTable, commands: () => commandDocs(COMMANDS), 
 
 /** Every document that is made from the code, by path from the root, with what it should hold. */
 export function madeDocuments(): Map<string, string> {
-  const guide = readFileSync(resolve(root, 'docs/operating.md'), 'utf8')
+  const read = (path: string) => readFileSync(resolve(root, path), 'utf8')
+  const guide = read('docs/operating.md')
+  const ownSettings = [...read('deploy/helm/templates/config.yaml').matchAll(/^ {2}([A-Z][A-Z0-9_]+):/gm)]
   return new Map([
     ['docs/openapi.json', `${JSON.stringify(openApiDocument(calls), null, 2)}\n`],
     ['.env.example', envExample()],
     ['docs/operating.md', withParts(guide)],
     ['deploy/prometheus/berth-alerts.yaml', alertRules()],
+    [
+      'deploy/helm/values.schema.json',
+      chartSchema(
+        read('deploy/helm/values.schema.json'),
+        ownSettings.map(([, name = '']) => name),
+      ),
+    ],
   ])
 }
 

@@ -59,15 +59,8 @@ export async function makeComposeImages(docker: Docker, run: string): Promise<Co
     'ENV XDG_DATA_HOME=/data XDG_CONFIG_HOME=/config',
     'CMD ["caddy", "run", "--config", "/etc/caddy/Caddyfile", "--adapter", "caddyfile"]',
   ])
-  await builtConsole()
-  await builtGateway()
   const gateway = `${REPO}:gateway-${run}`
-  await importTree(
-    docker,
-    gateway,
-    layGateway,
-    metadataOf(readFileSync(join(root, 'deploy/image/Dockerfile'), 'utf8')),
-  )
+  await importTree(docker, gateway, layGateway, gatewayMetadata())
   return {
     gateway,
     postgres,
@@ -88,7 +81,8 @@ const LAID = [
  * What the last stage of the Dockerfile says of an image beside its files. Building is left out: an engine without layers
  * copies the whole for each of these lines, and there is no registry to have a base from.
  */
-function metadataOf(dockerfile: string): string[] {
+export function gatewayMetadata(): string[] {
+  const dockerfile = readFileSync(join(root, 'deploy/image/Dockerfile'), 'utf8')
   const [, ...lines] = (dockerfile.split(/^FROM /m).at(-1) ?? '')
     .replaceAll(/\\\n/g, ' ')
     .split('\n')
@@ -98,7 +92,11 @@ function metadataOf(dockerfile: string): string[] {
   return lines.filter(line => !ofFiles.includes(line))
 }
 
-async function layGateway(tree: string): Promise<void> {
+/** Builds the gateway with its console, and lays it into an empty folder as its image has it. */
+export async function layGateway(tree: string): Promise<void> {
+  await builtConsole()
+  await builtGateway()
+  chmodSync(tree, 0o755)
   await layNode(tree)
   layOut(join(tree, 'berth'))
   mkdirSync(join(tree, 'data'), { mode: 0o700 })

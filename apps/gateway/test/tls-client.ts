@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
-import { type RequestOptions, request } from 'node:https'
+import { get, type IncomingHttpHeaders, type IncomingMessage, request as requestPlain } from 'node:http'
+import { type RequestOptions, request as requestTls } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { Call, CallData, CallInput } from '@berth/contract/call'
@@ -16,11 +16,12 @@ export interface Asked {
 /** A client of what stands behind a proxy with TLS on this computer, whatever its names. */
 export type TlsClient = ReturnType<typeof createTlsClient>
 
-/** @param ca Whose certificates are believed, in PEM. */
-export function createTlsClient(port: number, ca: string | Buffer) {
+/** @param ca Whose certificates are believed, in PEM; null where what listens there speaks without TLS. */
+export function createTlsClient(port: number, ca: string | Buffer | null) {
+  const request = ca === null ? requestPlain : requestTls
   /** Every name leads to this computer. */
   const place = {
-    ca,
+    ...(ca !== null && { ca }),
     port,
     lookup: ((_name, options, done) => {
       if (typeof options === 'object' && options.all) done(null, [{ address: '127.0.0.1', family: 4 }])

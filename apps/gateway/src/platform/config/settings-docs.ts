@@ -25,6 +25,29 @@ export function settingsTable(): string {
   return ['| Setting | Default | What it does |', '|---|---|---|', ...rows, ''].join('\n')
 }
 
+/**
+ * The schema of the Helm chart's values, with the settings that its values may name.
+ * @param schema As it stands.
+ * @param own Settings that the chart gives by itself.
+ */
+export function chartSchema(schema: string, own: readonly string[]): string {
+  const made = JSON.parse(schema) as ChartSchema
+  const { settings, secrets } = made.properties
+  const names = (isSecret: boolean) =>
+    Object.entries(SETTINGS).flatMap(([name, { secret }]) => (secret === isSecret ? [name] : []))
+  settings.propertyNames.enum = names(false).filter(name => !own.includes(name))
+  secrets.properties.settings.items.enum = names(true)
+  return `${JSON.stringify(made, null, 2)}\n`
+}
+
+/** The places in it that list settings. */
+interface ChartSchema {
+  properties: {
+    settings: { propertyNames: { enum: string[] } }
+    secrets: { properties: { settings: { items: { enum: string[] } } } }
+  }
+}
+
 function wrap(text: string): string[] {
   const lines: string[] = []
   let line = '#'

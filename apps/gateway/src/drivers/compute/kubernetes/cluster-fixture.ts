@@ -1,9 +1,10 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createReadStream, existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import type { V1PersistentVolume, V1PersistentVolumeClaim } from '@kubernetes/client-node'
 import { layTestTree } from '../docker/test-image.ts'
@@ -14,13 +15,16 @@ import { createKubeLink, type KubeLink, type KubePlace } from './kube-link.ts'
 const run = promisify(execFile)
 const PEERS = process.env.PEERS ?? join(homedir(), '.cache', 'peers')
 const KUBE = join(PEERS, 'bin', 'kube')
-const CONTAINERD = join(PEERS, 'run', 'real', 'c.sock')
+const RUN = join(PEERS, 'run')
+const CONTAINERD = join(RUN, 'real', 'c.sock')
 /** An administrator's kubeconfig of a cluster with a node that runs pods. */
-const ADMIN = process.env.BERTH_TEST_KUBECONFIG ?? join(PEERS, 'run', 'admin.kubeconfig')
+const ADMIN = process.env.BERTH_TEST_KUBECONFIG ?? join(RUN, 'admin.kubeconfig')
 const RBAC = join(import.meta.dirname, '../../../../../../deploy/kubernetes/rbac.yaml')
 /** Of this process alone: another one that tests has its own. */
 const CLASS = `berth-test-${randomBytes(4).toString('hex')}`
 const PROVISION_MS = 150
+const START_TRIES = 3
+const START_TIMEOUT_MS = 70_000
 const GPUS = 'NVIDIA-H100-80GB-HBM3'
 
 /** By which one is started where CI finds none: a control plane and a node, for as long as the tests that need it. */
@@ -63,6 +67,8 @@ export interface TestCluster {
   file: string
   /** As the administrator. */
   admin: KubeLink
+  /** Where the API server listens. */
+  server: { host: string; port: number }
   image: ImageRecipe
   reference: string
   terms: ClusterTerms
@@ -78,15 +84,7 @@ export interface TestCluster {
  */
 export async function openTestCluster(): Promise<TestCluster> {
   const isOurs = !answers()
-  if (isOurs) {
-    try {
-      await run(STARTER, ['start'])
-      await run(STARTER, ['node'])
-    } catch (error) {
-      await run(STARTER, ['stop'])
-      throw error
-    }
-  }
+  if (isOurs) await start()
   const dir = mkdtempSync(join(tmpdir(), 'berth-cluster-'))
   await kubectl('apply', '-f', RBAC)
   // What an earlier version gave stays in a cluster that is not made anew.
@@ -95,20 +93,15 @@ export async function openTestCluster(): Promise<TestCluster> {
   const file = join(dir, 'kubeconfig')
   const config = JSON.parse(await kubectl('config', 'view', '--raw', '-o', 'json')) as {
     users: unknown[]
+    clusters: { cluster: { server: string } }[]
     contexts: { context: { user: string } }[]
   }
   config.users = [{ name: 'gateway', user: { token } }]
   for (const { context } of config.contexts) context.user = 'gateway'
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
+  const there = new URL(config.clusters[0]?.cluster.server ?? '')
   const reference = await importImage()
-  await kubectl(
-    'label',
-    'nodes',
-    '--all',
-    '--overwrite',
-    `nvidia.com/gpu.product=${GPUS}`,
-    'nvidia.com/gpu.memory=81559',
-  )
+  await nameGpus()
   const admin = await createKubeLink({ kind: 'kubeconfig', file: ADMIN, context: null })
   const folder = await mkdtemp(join(tmpdir(), 'berth-claims-'))
   const provisioner = await provision(admin, folder)
@@ -116,6 +109,7 @@ export async function openTestCluster(): Promise<TestCluster> {
     place: { kind: 'kubeconfig', file, context: null },
     file,
     admin,
+    server: { host: there.hostname, port: Number(there.port) },
     reference,
     image: { id: 'test', parts: { kubernetes: { image: reference, pull: 'never', command: ['bash'] } } },
     terms: {
@@ -147,25 +141,71 @@ export async function openTestCluster(): Promise<TestCluster> {
   }
 }
 
+/** Says of its nodes what GPUs they have, as the GPU's own operator would. */
+async function nameGpus(): Promise<void> {
+  const labels = [`nvidia.com/gpu.product=${GPUS}`, 'nvidia.com/gpu.memory=81559']
+  await kubectl('label', 'nodes', '--all', '--overwrite', ...labels)
+}
+
+/** Starts a control plane and its node. One of its parts gives up where the API server takes long, so it is tried again. */
+async function start(): Promise<void> {
+  for (let left = START_TRIES; ; left--) {
+    try {
+      await run(STARTER, ['start'], { timeout: START_TIMEOUT_MS })
+      await run(STARTER, ['node'], { timeout: START_TIMEOUT_MS })
+      return
+    } catch (error) {
+      await run(STARTER, ['stop'])
+      if (left <= 1) throw error
+    }
+  }
+}
+
+/** What an image says beside its files, in the words of OCI. */
+interface ImageWords {
+  Env: string[]
+  Cmd?: string[]
+  Entrypoint?: string[]
+  WorkingDir: string
+  User?: string
+}
+
 /** Gives the node an image of this computer's own programs. @returns Its reference. */
-async function importImage(): Promise<string> {
+function importImage(): Promise<string> {
+  return importTree('berth-test', tree => layTestTree(tree, ['busybox']), {
+    Env: ['PATH=/usr/local/bin:/usr/bin:/bin'],
+    Cmd: ['bash'],
+    WorkingDir: '/root',
+  })
+}
+
+/**
+ * Gives the node an image. The same files are the same image.
+ * @param lay Lays its files into an empty folder. All of them are root's.
+ * @returns Its reference.
+ */
+export async function importTree(
+  name: string,
+  lay: (tree: string) => Promise<void>,
+  words: ImageWords,
+): Promise<string> {
   const tree = await mkdtemp(join(tmpdir(), 'berth-tree-'))
   const out = await mkdtemp(join(tmpdir(), 'berth-image-'))
   try {
-    await layTestTree(tree, ['busybox'])
+    await lay(tree)
     const layer = join(out, 'layer.tar')
     await run('tar', ['-C', tree, '--owner=0', '--group=0', '--mtime=@0', '--sort=name', '-cf', layer, '.'])
-    const digest = createHash('sha256')
-      .update(await readFile(layer))
-      .digest('hex')
-    const reference = `peers.local/berth-test:${digest.slice(0, 12)}`
+    const hash = createHash('sha256')
+    await pipeline(createReadStream(layer), hash)
+    const digest = hash.digest('hex')
+    const reference = `peers.local/${name}:${digest.slice(0, 12)}`
     const ctr = (...args: string[]) => run('ctr', ['-a', CONTAINERD, '-n', 'k8s.io', ...args])
     const { stdout } = await ctr('images', 'ls', '-q')
     if (stdout.split('\n').includes(reference)) return reference
     const config = JSON.stringify({
       architecture: process.arch === 'x64' ? 'amd64' : 'arm64',
       os: 'linux',
-      config: { Env: ['PATH=/usr/local/bin:/usr/bin:/bin'], Cmd: ['bash'], WorkingDir: '/root' },
+      config: words,
       rootfs: { type: 'layers', diff_ids: [`sha256:${digest}`] },
     })
     await writeFile(join(out, 'config.json'), config)

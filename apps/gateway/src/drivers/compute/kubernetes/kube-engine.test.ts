@@ -15,14 +15,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describeChart } from '../../../../test/chart-walk.ts'
 import { describeClusterWalk } from '../../../../test/cluster-walk.ts'
 import { triesOf } from '../../../../test/long-runs.ts'
 import { describeConformance } from '../conformance/conformance.ts'
+import { describeDatagrams } from '../conformance/network.ts'
 import { smallMachine } from '../conformance/small-machine.ts'
-import { eventually, expectCode, never, text } from '../conformance/tools.ts'
+import { eventually, expectCode, never, type Subject, text } from '../conformance/tools.ts'
 import { makeImage, startRegistry } from '../oci/registry-fixture.ts'
+import { openDatagrams } from '../port/datagram-line.ts'
 import type { Engine } from '../port/engine.ts'
 import type { MachineSpec } from '../port/machines.ts'
+import { offered } from '../port/part.ts'
 import { clusterProbe, kubectl, openTestCluster, type TestCluster } from './cluster-fixture.ts'
 import { createKubeEngine } from './kube-engine.ts'
 import { createKubeLink } from './kube-link.ts'
@@ -47,7 +51,9 @@ describe.skipIf(!clusterProbe.ok)('machines on Kubernetes', () => {
   }, 120_000)
 
   describeFaults(() => cluster, open)
+  describeNeighbour(() => cluster)
   describeClusterWalk(() => cluster)
+  describeChart(() => cluster)
   const isWhole = triesOf('clusters') > 0
   if (!isWhole)
     process.stdout.write('SKIP the Kubernetes engine keeps the port: a long run (clusters) looks\n')
@@ -62,6 +68,52 @@ describe.skipIf(!clusterProbe.ok)('machines on Kubernetes', () => {
     }),
   )
 })
+
+/** What a gateway can that is in the pods' network, as this computer is: it is their node. */
+function describeNeighbour(cluster: () => TestCluster): void {
+  describe('from within the pods’ network', () => {
+    const made: string[] = []
+    let engine: Engine
+    const subject: Subject = {
+      engine: () => engine,
+      inside: test,
+      spec: part => {
+        const id = `n-${randomBytes(5).toString('hex')}`
+        made.push(id)
+        return smallMachine(id, cluster().image, part)
+      },
+      running: async part => {
+        const machine = subject.spec(part)
+        await engine.machines.create(machine, never)
+        await engine.machines.start(machine.id, never)
+        return machine
+      },
+    }
+    beforeAll(async () => {
+      const { place, terms } = cluster()
+      engine = await createKubeEngine({
+        ...{ place, cloudId, egress: null, log },
+        terms: { ...terms, reachesPods: true, gatewayNamespace: 'berth' },
+      })
+    })
+    afterAll(async () => {
+      for (const id of made) await engine?.machines.remove(id, never)
+      await engine?.shutdown()
+    })
+
+    describeDatagrams(subject)
+
+    test('a way for datagrams ends with the pod that it was opened to, and a new one leads to the next', async () => {
+      const { id } = await subject.running({ udp_ports: [5353] })
+      const flow = openDatagrams(await offered(engine.network.udp).open(id, 5353))
+      const isOver = new Promise<void>(resolve => flow.onClose(resolve))
+      await engine.machines.stop(id, never)
+      await isOver
+      await engine.machines.start(id, never)
+      openDatagrams(await offered(engine.network.udp).open(id, 5353)).close()
+    })
+  })
+}
 
 /** What becomes of machines when something of the cluster, or of a gateway, goes wrong. */
 function describeFaults(

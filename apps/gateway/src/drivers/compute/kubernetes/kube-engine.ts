@@ -6,6 +6,7 @@ import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError, EngineReplaced } from '../port/compute-error.ts'
 import type { Engine } from '../port/engine.ts'
 import { capabilitiesOf } from './kube-capabilities.ts'
+import { createKubeDatagrams } from './kube-datagrams.ts'
 import { runExec } from './kube-exec.ts'
 import { createKubeImages, PULL_TIMEOUT_MS } from './kube-images.ts'
 import { createKubeLink, type KubePlace, translated } from './kube-link.ts'
@@ -138,6 +139,25 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
     })
 
   const watchers = new Set<() => void>()
+  const watch = (onChange: (id: string) => void, onOpened = () => {}) => {
+    const stop = watchPods({
+      link,
+      selector: names.selector(INSTANCE_LABEL),
+      onChange,
+      onOpened,
+      listIds: async () => (await machines.list()).map(machine => machine.id),
+      log,
+    })
+    watchers.add(stop)
+    return () => {
+      watchers.delete(stop)
+      stop()
+    }
+  }
+  const datagrams = createKubeDatagrams({
+    running: machine => talk(machine, 'opening a way for datagrams', async pod => pod),
+    watch,
+  })
   return {
     id,
     driver: 'kubernetes',
@@ -164,7 +184,9 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
     network: {
       connect: (machine, port) =>
         talk(machine, `connecting to port ${port}`, pod => ports.connect(pod, port)),
-      udp: { lacks: 'Kubernetes passes streams to the ports of a pod from outside, and no datagrams.' },
+      udp: terms.reachesPods
+        ? { open: datagrams.open }
+        : { lacks: 'Kubernetes passes streams to the ports of a pod from outside, and no datagrams.' },
     },
     console: {
       shells_live: 'beside_gateway',
@@ -186,20 +208,7 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
     },
     observation: {
       status,
-      watch: onChange => {
-        const stop = watchPods({
-          link,
-          selector: names.selector(INSTANCE_LABEL),
-          onChange,
-          listIds: async () => (await machines.list()).map(machine => machine.id),
-          log,
-        })
-        watchers.add(stop)
-        return () => {
-          watchers.delete(stop)
-          stop()
-        }
-      },
+      watch: onChange => watch(onChange),
       sample: machine => talk(machine, 'measuring', sampler.sample),
       oom_kills: { lacks: 'Kubernetes does not count the programs that a node ended for want of memory.' },
       logs: (machine, { lines_max }) => ofPod(machine, 'reading the log', pod => logs.read(pod, lines_max)),
@@ -210,6 +219,7 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
     },
     shutdown: async () => {
       clearInterval(sweeping)
+      datagrams.close()
       for (const stop of watchers) stop()
       watchers.clear()
       link.close()

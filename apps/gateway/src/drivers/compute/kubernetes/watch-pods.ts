@@ -24,7 +24,7 @@ interface PodEvent {
  * it has seen, bookmarks included; where the API server does not keep that any more, all is listed, and every machine is told
  * of. What is told is only that one is to be looked at: whoever looks asks the API server, so that old news change nothing.
  * @param options.selector Of which pods.
- * @param options.onOpened Called each time that a watch is open, for tests.
+ * @param options.onOpened Called each time that a watch is open: something may have been missed before.
  * @returns The way to stop.
  */
 export function watchPods(options: {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -120,6 +120,11 @@ test('[R6.5] every command that changes something is tried here, or where its th
   expect([...Object.keys(MADE), ...ELSEWHERE].sort()).toEqual(changing.sort())
 })
 
+test('[R6.5] every change is written down by what carries it out, but for a restore, which replaces the log', () => {
+  const silent = COMMANDS.filter(command => command.changes && command.logged === false)
+  expect(silent.map(({ noun, verb }) => `${noun} ${verb}`)).toEqual(['backup restore'])
+})
+
 describe.each(Object.entries(MADE))('[R6.5] %s', (name, make) => {
   test('changes nothing with --dry-run, then does what it said, and is written down', async () => {
     const words = [...name.split(' '), ...(await make())]
@@ -176,9 +181,19 @@ async function sumOfTables(): Promise<Record<string, string>> {
   return sums
 }
 
-/** Mails and events of what was made for the command have gone out. */
+/** Mails and events of what was made for the command have gone out, and what the audit log writes behind answers is there. */
 async function settled(): Promise<void> {
+  // Whoever reads it waits for that.
+  await gateway.gateway.audit.list(randomUUID(), { page: 1, page_size: 1, action: '' })
   const waiting = async () =>
     (await gateway.database.pool.query(`select from pgboss.job where state < 'completed'`)).rowCount
   await expect.poll(waiting, { timeout: 20_000 }).toBe(0)
+  // What the command before has stopped is charged when it has.
+  const stopping = async () =>
+    (
+      await gateway.database.pool.query(
+        `select from instance where desired = 'stopped' and status <> 'stopped'`,
+      )
+    ).rowCount
+  await expect.poll(stopping, { timeout: 20_000 }).toBe(0)
 }

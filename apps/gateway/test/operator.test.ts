@@ -1,12 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { ORGANIZATION, updateUser } from '@berth/contract/account'
 import { getBalance } from '@berth/contract/billing'
 import { deployInstance, listInstances } from '@berth/contract/instances'
+import { setPaypalAccount } from '@berth/contract/referral'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createMailDesk } from '../src/drivers/mail/mail-desk.ts'
 import { createOperatorFixture } from '../src/operator/type-commands-fixture.ts'
 import { systemClock } from '../src/platform/clock.ts'
+import { sha256Hex } from '../src/platform/hash.ts'
 import { systemIds } from '../src/platform/ids.ts'
 import { createKeptSecrets } from '../src/platform/installation/kept-secrets.ts'
+import { createReferralPeople } from './referral-people.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
 
 /** Goal: what an operator types is what becomes of a running installation, by its own calls. */
@@ -139,6 +143,31 @@ test('[R6.5] an account is erased as its owner would, once nothing is in the way
   expect((await gateway.call(getBalance, {}, { token })).envelope).toMatchObject({ code: 'login_expired' })
 })
 
+test('[R6.5] of an account that is erased no table has an address, a name, a browser or a code any more', async () => {
+  const people = createReferralPeople(gateway)
+  const referrer = await gateway.signUp()
+  const mark = randomUUID()
+  const { code: ofReferrer } = await people.summaryOf(referrer)
+  const customer = await people.signUpBy(ofReferrer, { device: mark, email: `erased-${mark}@erased.example` })
+  const { token } = customer
+  const renamed = { query: { id: `${ORGANIZATION}/${customer.email}`, columns: 'display_name' as const } }
+  await gateway.data(updateUser, { ...renamed, body: { displayName: `Ada ${mark}` } }, { token })
+  await gateway.data(setPaypalAccount, { body: { paypal_account: `pay-${mark}@erased.example` } }, { token })
+  const { code } = await people.summaryOf(customer)
+  await people.signUpBy(code, { email: `${randomUUID()}@friend.example` })
+  await expect.poll(async () => (await people.recordsOf(customer)).total, { timeout: 20_000 }).toBe(1)
+  // Their address, name and PayPal account; their browser; their link; whom they saw, and how others saw them.
+  const named = [mark, sha256Hex(mark), code, '…@friend.example', '…@erased.example']
+  for (const text of named) expect(await tablesWith(text), text).not.toEqual([])
+  expect(code).toMatch(/^ada-/)
+  expect(await operator.type('customers', 'erase', customer.email, '--yes')).toMatchObject({ exit: 0 })
+  const left = async () =>
+    (
+      await Promise.all(named.map(async text => (await tablesWith(text)).map(table => `${table}: ${text}`)))
+    ).flat()
+  await expect.poll(left, { timeout: 20_000 }).toEqual([])
+})
+
 test('[R6.5] keys of tokens are replaced one after the other, or at once where that was confirmed', async () => {
   const keys = async () => (await operator.json('keys', 'list')) as { ends_at: string | null }[]
   expect(await keys()).toHaveLength(1)
@@ -148,3 +177,23 @@ test('[R6.5] keys of tokens are replaced one after the other, or at once where t
   expect(await operator.type('keys rotate --at-once --confirm everybody')).toMatchObject({ exit: 0 })
   expect(await keys()).toHaveLength(1)
 })
+
+/** Tables that have a text in some row. */
+async function tablesWith(text: string): Promise<string[]> {
+  const { pool } = gateway.database
+  const { rows } = await pool.query<{ name: string }>(
+    `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
+  )
+  const found: string[] = []
+  for (const { name } of rows) {
+    // Mails that were sent are in a mailbox here, as they are elsewhere.
+    if (name === 'mailbox_mail') continue
+    // By which code somebody signed up is theirs to keep, whoever's it was.
+    if (name === 'user_account' && /^ada-/.test(text)) continue
+    const has = await pool.query(`select from "${name}" t where to_jsonb(t)::text ilike $1 limit 1`, [
+      `%${text}%`,
+    ])
+    if (has.rowCount === 1) found.push(name)
+  }
+  return found
+}

@@ -206,6 +206,7 @@ export const customersCommands = [
         data: { user_id: userId },
         confirm: account.email,
         target: userId,
+        detail: `The account ${account.number} is deleted for good.`,
         userId,
         async act() {
           await inWords(identity.eraseAccount(userId))

@@ -46,6 +46,8 @@ export interface Plan {
   target: string
   /** What is said to whoever wants JSON of it, where a file takes standard output; left out where none does. */
   poursInstead?: string
+  /** What the log keeps of it, where that is not what it says: of an account that is deleted no address. */
+  detail?: string
   /** Whose account it concerns; left out where it is nobody's. */
   userId?: string
   /** Does it. */

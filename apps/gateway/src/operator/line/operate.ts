@@ -90,7 +90,7 @@ async function change(
   const end = await (await log()).begin({ command: name, target: plan.target, userId: plan.userId ?? null })
   try {
     const answer = await plan.act()
-    await end({ outcome: 'done', detail: plan.says.join(' ') })
+    await end({ outcome: 'done', detail: plan.detail ?? plan.says.join(' ') })
     return answer
   } catch (error) {
     await end({ outcome: 'failed', detail: wordsOf(error) })

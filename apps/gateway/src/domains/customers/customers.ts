@@ -123,11 +123,11 @@ export function isOpen(userId: SQLWrapper): SQL<boolean> {
   return sql<boolean>`exists (select 1 from ${customer} where ${customer.id} = ${userId} and ${customer.closedAt} is null and ${customer.suspendedAt} is null)`
 }
 
-/** Whether an account is open and nobody is kept out, as it stands now. */
-export async function isOpenNow(q: Pick<Queryable, 'select'>, userId: string): Promise<boolean> {
+/** Whether an account is there, as it stands now; one that is kept out is. */
+export async function isThereNow(q: Pick<Queryable, 'select'>, userId: string): Promise<boolean> {
   const rows = await q
     .select({ id: customer.id })
     .from(customer)
-    .where(and(eq(customer.id, userId), isOpen(customer.id)))
+    .where(and(eq(customer.id, userId), isNull(customer.closedAt)))
   return rows.length > 0
 }

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { Transaction } from '../../platform/database/database.ts'
-import { isOpenNow } from '../customers/customers.ts'
+import { isThereNow } from '../customers/customers.ts'
 import { referralNews } from './events.ts'
 import type { Links } from './links.ts'
 import { maskEmail } from './masked-email.ts'
@@ -47,7 +47,7 @@ export function createFriends(deps: ReferralDeps, links: Links) {
     await lockWallets(tx, deps, [found.friendId, found.referrerId])
     const [row] = await tx.select().from(referral).where(eq(referral.id, id))
     // Of a referrer who is gone nothing is earned any more; what was is settled as it stands.
-    if (!row || !(await isOpenNow(tx, row.referrerId))) return
+    if (!row || !(await isThereNow(tx, row.referrerId))) return
     const now = clock.now()
     const contact = await deps.contactOf(tx, row.friendId)
     const paid = await billing.paidIn(tx, row.friendId)

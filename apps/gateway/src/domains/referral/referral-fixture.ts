@@ -58,6 +58,8 @@ export interface ReferralFixture extends BillingFixture {
   giveBack(transactionId: string, cents: number): Promise<void>
   /** A bank takes so much of a payment. */
   dispute(transactionId: string, cents: number): Promise<void>
+  /** Money that was to go back did not arrive, as the platform says. */
+  failRefund(transactionId: string, cents: number): Promise<void>
   /** The account of a customer is deleted. */
   forget(userId: string): Promise<void>
   /** Somebody signed up by a code. */
@@ -138,6 +140,23 @@ export async function createReferralFixture(terms: Terms = TERMS): Promise<Refer
     }
   }
 
+  /** Has the platform tell what became of a payment, and everybody hear of it. */
+  async function platformTells(paymentId: string, sums: Partial<PlatformEvent>): Promise<void> {
+    const event: PlatformEvent = {
+      ...{ event_id: randomUUID(), occurred_at: clock.now(), reference: paymentId.slice(2), intent_id: null },
+      ...{ status: null, failure: null, next_url: null },
+      ...{ refunded_cents: 0, refunds_failed_cents: 0, disputed_cents: 0, ...sums },
+    }
+    const driver: PaymentDriver = {
+      ...base.driver,
+      async *eventsSince() {
+        yield [event]
+      },
+    }
+    await base.replica({ payments: [driver] }).recoverTopups()
+    await hear()
+  }
+
   async function sendMails() {
     for (const compose of waiting.splice(0)) {
       const made = await compose()
@@ -170,26 +189,9 @@ export async function createReferralFixture(terms: Terms = TERMS): Promise<Refer
       const token = /paypal=([\w-]+)/.exec(mails.at(-1)?.text ?? '')?.[1] ?? ''
       await referral.paypal.confirm(userId, token)
     },
-    async dispute(paymentId, disputed_cents) {
-      const event: PlatformEvent = {
-        ...{
-          event_id: randomUUID(),
-          occurred_at: clock.now(),
-          reference: paymentId.slice(2),
-          intent_id: null,
-        },
-        ...{ status: null, failure: null, next_url: null, refunded_cents: 0, refunds_failed_cents: 0 },
-        disputed_cents,
-      }
-      const driver: PaymentDriver = {
-        ...base.driver,
-        async *eventsSince() {
-          yield [event]
-        },
-      }
-      await base.replica({ payments: [driver] }).recoverTopups()
-      await hear()
-    },
+    dispute: (paymentId, disputed_cents) => platformTells(paymentId, { disputed_cents }),
+    failRefund: (paymentId, cents) =>
+      platformTells(paymentId, { refunded_cents: cents, refunds_failed_cents: cents }),
     forget: userId => events.hear(accountDeleted, { userId }),
     captureBy: (userId, code) =>
       events.hear(accountReferred, { userId, code, at: clock.now().toISOString() }),

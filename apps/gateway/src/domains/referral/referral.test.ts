@@ -1,5 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { closeCustomer } from '../customers/customers.ts'
 import { createReferralFixture, type ReferralFixture } from './referral-fixture.ts'
 import { rewardedMark } from './tables.ts'
 
@@ -219,6 +220,24 @@ describe('[R4.9] the states of a friend', () => {
     expect(await records()).toMatchObject([{ state: 'invalid', state_reason: 'other_currency' }])
   })
 
+  test('of a referrer who is gone nothing is earned any more, by neither side', async () => {
+    const friend = await fixture.friendOf(mira)
+    const { code } = await fixture.referral.summary(mira)
+    await fixture.db.transaction(tx => closeCustomer(tx, { userId: mira, at: fixture.clock.now() }))
+    await fixture.forget(mira)
+    await fixture.pay(friend, 2_500)
+    await fixture.spend(friend, 10_000_000n)
+    await fixture.referral.settle()
+    expect(await creditsOf(friend)).toBe(0n)
+    expect(await orders()).toEqual([])
+    // Nor does anybody come by their link.
+    const late = await fixture.person()
+    await fixture.captureBy(late, code)
+    expect((await fixture.referral.invitation(code)).known).toBe(false)
+    expect(await records()).toHaveLength(1)
+    expect(await books()).toEqual([])
+  })
+
   test('a deleted friend is named no more; what was earned stays', async () => {
     const friend = await fixture.friendOf(mira)
     await fixture.pay(friend, 1_000)
@@ -290,6 +309,17 @@ describe('[R9.7] what is earned', () => {
       { ...nothing, total_rebate_amount_micro: '10' },
       { ...nothing, total_rebate_amount_micro: '500000' },
     ])
+  })
+
+  test('money that was to go back and did not counts again', async () => {
+    const friend = await fixture.friendOf(mira)
+    const payment = await fixture.pay(friend, 1_000)
+    await fixture.giveBack(payment, 1_000)
+    expect(await records()).toMatchObject([{ state: 'invalid' }])
+    await fixture.failRefund(payment, 1_000)
+    expect(await records()).toMatchObject([{ state: 'recharged' }])
+    expect(await summary()).toMatchObject({ total_earnings_micro: '5000000' })
+    expect(await books()).toEqual([])
   })
 
   test('an event that comes twice, late or in another order earns nothing more', async () => {

@@ -129,6 +129,8 @@ describe('a quarter that has ended', () => {
     expect(await creditsOf(mira)).toBe(0n)
     await fixture.passTo(`${year}-04-01T06:00:00Z`)
     expect(await creditsOf(mira)).toBe(20_000_000n)
+    // Who has chosen is not asked.
+    expect(news().map(({ news }) => news)).toEqual(['credited'])
     await earn(4)
     await fixture.passTo(`${year}-07-03T00:00:00Z`)
     expect(await fixture.referral.choose(mira, q(2), 'bonus')).toMatchObject({ state: 'credited' })

@@ -135,7 +135,7 @@ const passTo = (quarter: number, days: number) =>
   fixture.passTo(new Date(startOf(quarter) + days * 86_400_000).toISOString())
 
 test('[R9.7] ten quarters come to what an independent reckoning says, to the micro-unit', {
-  timeout: 120_000,
+  timeout: 400_000,
 }, async () => {
   const chance = createChance(20_261_127)
   await passTo(0, 0)
@@ -217,10 +217,17 @@ test('[R9.7] ten quarters come to what an independent reckoning says, to the mic
         : null
     })
     expect(got).toEqual(expected.map((row, quarter) => (got[quarter] === null ? nothingIn(row) : row)))
-    const credited = expected
-      .filter(({ state }) => state === 'credited')
-      .reduce((all, { net }) => all + net, 0n)
-    expect((await fixture.billing.totals(fixture.db, userId)).creditsMicro).toBe(credited)
+    expect((await fixture.billing.totals(fixture.db, userId)).creditsMicro).toBe(netOf(expected, 'credited'))
+    const paid = (await fixture.referral.payouts.list({ states: ['paid'] }))
+      .filter(payout => payout.userId === userId)
+      .reduce((all, { cents }) => all + BigInt(cents) * 10_000n, 0n)
+    expect(paid).toBe(netOf(expected, 'paid'))
+    // What stands beside each friend is theirs, and comes to what the quarters say.
+    const { items: records } = await fixture.referral.records(userId, { page: 1, page_size: 20 })
+    const brought = records.map(record => BigInt(record.total_rebate_amount_micro))
+    expect(brought.toSorted(byValue)).toEqual(
+      friends.map(friend => friend.rebateUntil(QUARTERS - 1)).toSorted(byValue),
+    )
     const states = new Set(expected.map(({ state }) => state))
     expect([...states].sort(), 'chance met all that may become of a quarter').toEqual([
       'carried_over',
@@ -230,6 +237,10 @@ test('[R9.7] ten quarters come to what an independent reckoning says, to the mic
   }
   expect(await fixture.billing.checkBooks()).toEqual([])
 })
+
+const netOf = (quarters: readonly Expected[], how: string) =>
+  quarters.filter(({ state }) => state === how).reduce((all, { net }) => all + net, 0n)
+const byValue = (one: bigint, other: bigint) => (one < other ? -1 : 1)
 
 /** A quarter in which nothing was earned has no row: then nothing may be expected of it either. */
 function nothingIn(row: Expected): null | Expected {

@@ -310,6 +310,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   const images: Images = createImages({
     ...base,
     catalogue,
+    regions,
     fleet,
     billing,
     ...(parts.registryAccess && { access: parts.registryAccess }),
@@ -331,6 +332,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
   const volumes = createVolumes({
     ...base,
     catalogue,
+    regions,
     billing,
     fleet,
     events,

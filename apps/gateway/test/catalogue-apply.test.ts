@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CallInput } from '@berth/contract/call'
 import {
+  checkResource,
   deployInstance,
   getPrice,
   listInstances,
@@ -10,10 +11,13 @@ import {
   stopInstance,
 } from '@berth/contract/instances'
 import { listModels } from '@berth/contract/models'
+import { createImage } from '@berth/contract/own-images'
 import { listGpuSpecs, listRegions } from '@berth/contract/regions'
+import { createVolume } from '@berth/contract/volumes'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { GatewayParts } from '../src/compose.ts'
+import { imageDetails } from '../src/domains/images/images-fixture.ts'
 import { createFakeEngine, type FakeEngine } from '../src/drivers/compute/fake/fake-engine.ts'
 import { createOperatorFixture } from '../src/operator/type-commands-fixture.ts'
 import { systemClock } from '../src/platform/clock.ts'
@@ -227,6 +231,27 @@ test('[R6.5] what gateways take at a start alone, and what is wrong, is refused 
   expect((await operator.type('catalogue', 'apply')).exit).toBe(0)
 })
 
+test('[R6.5] a gateway takes nothing of a catalogue that wants a restart, though it was written past the command', async () => {
+  const before = await offered()
+  const { catalogues } = first.gateway
+  const file = fileWith(
+    ['price_per_hour: "0.08"', 'price_per_hour: "0.99"'],
+    ['public_ips: [127.0.0.13]', 'public_ips: [127.0.0.14]'],
+  )
+  const version = await catalogues.apply(readFileSync(file, 'utf8'))
+  await expect
+    .poll(async () => (await catalogues.gateways()).map(gateway => gateway.version), { timeout: 20_000 })
+    .toEqual([version, version])
+  for (const { trouble, source } of await catalogues.gateways()) {
+    expect(trouble).toMatch(/wants a restart: ~ region eu-frankfurt {2}public_ips: /)
+    expect(source).not.toContain('0.99')
+  }
+  expect(await offered()).toEqual(before)
+  // It stands in the way of nothing that comes after it.
+  expect(await operator.type('catalogue', 'apply')).toMatchObject({ exit: 0 })
+  expect((await catalogues.gateways()).map(({ trouble }) => trouble)).toEqual([null, null])
+})
+
 test('[R6.5] a gateway that starts goes by its file, says in its log that another was applied, and takes the next', async () => {
   const file = fileWith(['price_per_hour: "0.08"', 'price_per_hour: "0.13"'])
   expect((await operator.type('catalogue', 'apply', file)).exit).toBe(0)
@@ -276,6 +301,19 @@ test('[R6.5] nothing new is placed in a region that drains, whatever is applied,
     const { envelope } = await gateway.call(deployInstance, deployOf('drained'), { token })
     expect(envelope).toMatchObject({ status: 'error', code: 'region_draining' })
   }
+  // Neither a volume nor an image, and the form says so before anybody sends it.
+  const volume = { name: 'late', region_code: 'us-west', size_gb: 10 }
+  const image = { ...imageDetails, image_reference: 'debian:12' }
+  for (const answer of [
+    await second.call(createVolume, { body: volume }, { token }),
+    await second.call(createImage, { body: image }, { token }),
+  ])
+    expect(answer.envelope).toMatchObject({
+      ...{ code: 'region_draining', fields: [{ path: 'region_code', rule: 'not_allowed' }] },
+    })
+  const { name, ...wanted } = deployOf('late').body
+  const { checks } = await second.data(checkResource, { body: wanted }, { token })
+  expect(checks.filter(({ ok }) => !ok)).toContainEqual(expect.objectContaining({ code: 'region_draining' }))
   const own = await first.data(listInstances, {}, { token })
   const stopped = own.find(({ name }) => name === 'new')?.instance_id ?? ''
   await first.data(stopInstance, { params: { id: stopped } }, { token })

@@ -404,6 +404,26 @@ describe('what is asked for', () => {
 })
 
 describe('[R4.8] private, review, community', () => {
+  test('[R6.5] what is said of an image is changed while its region takes nothing new', async () => {
+    const { catalogues } = gateway.gateway
+    const customer = await someone()
+    const { id } = await kept(customer)
+    const drains = (is: boolean) => vi.waitUntil(() => catalogues.isDraining('us-west') === is, WAIT)
+    await catalogues.drain('us-west')
+    try {
+      await drains(true)
+      const body = { id, ...imageDetails, readme: 'Something else.' }
+      expect(await gateway.data(editImage, { body }, customer)).toMatchObject({ id })
+      const elsewhere = { ...body, region_code: 'sa-east' }
+      expect(await gateway.call(editImage, { body: elsewhere }, customer)).toMatchObject({
+        envelope: { code: 'region_not_supported' },
+      })
+    } finally {
+      await catalogues.undrain('us-west')
+      await drains(false)
+    }
+  })
+
   test('[R6.5] what was changed after its reviewer looked at it is not approved', async () => {
     const { review } = gateway.gateway.images
     const customer = await someone()

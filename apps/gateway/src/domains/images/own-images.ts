@@ -18,6 +18,7 @@ import { earlierResult, keepResult } from '../../platform/once.ts'
 import type { Billing } from '../billing/billing.ts'
 import { forCustomer } from '../customers/customers.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import type { Regions } from '../regions/regions.ts'
 import { IMAGE_RULES, type Registries } from '../registries/registries.ts'
 import { readBuildLog } from './dockerfile/build-log.ts'
 import type { GitFiles } from './dockerfile/git-files.ts'
@@ -51,7 +52,8 @@ export interface OwnImagesDeps {
   db: Database
   clock: Clock
   ids: Ids
-  catalogue: Pick<Catalogue, 'regions' | 'prices'>
+  catalogue: Pick<Catalogue, 'prices'>
+  regions: Pick<Regions, 'requireOpen'>
   billing: ImageChangeDeps['billing'] & Pick<Billing, 'lockWallet' | 'hold'>
   events: ImageChangeDeps['events']
   fleet: Pick<Fleet, 'place' | 'known'>
@@ -86,7 +88,7 @@ export interface OwnImagesDeps {
 
 /** What customers do with images of their own (R1.2, R4.8). */
 export function createOwnImages(deps: OwnImagesDeps) {
-  const { db, clock, ids, billing, catalogue } = deps
+  const { db, clock, ids, billing, catalogue, regions } = deps
 
   /** Takes the locks in their order, and gives the row under them. @throws ApiError `not_found` (R6.4). */
   async function lockOwn(tx: Transaction, userId: string, id: string): Promise<OwnImageRow> {
@@ -168,17 +170,11 @@ export function createOwnImages(deps: OwnImagesDeps) {
     await notify(tx, IMAGE_CHANNEL, id)
   }
 
-  function requireRegion(regionCode: string): void {
-    if (catalogue.regions.some(({ code, enabled }) => code === regionCode && enabled)) return
-    const fields = [{ path: 'region_code', rule: 'not_allowed' }]
-    throw new ApiError('region_not_supported', { fields })
-  }
-
   return {
     /**
      * Begins to make an image, and sets the first day of what may be kept aside; the same key again gives the same (B3).
      * @throws ApiError `validation_failed`, `not_found` for the instance, `create_image_pod`, `create_image_vm`,
-     *   `instance_state`, `image_limit`, `insufficient_balance`, `region_not_supported` or `compute_unavailable`.
+     *   `instance_state`, `image_limit`, `insufficient_balance`, `region_not_supported`, `region_draining` or `compute_unavailable`.
      */
     async create(input: {
       userId: string
@@ -190,7 +186,7 @@ export function createOwnImages(deps: OwnImagesDeps) {
       const given = SOURCES.filter(path => body[path] !== null)
       if (given.length === 0) throw fault('instance_id', 'required')
       if (given.length > 1) throw fault(given[1] ?? '', 'not_allowed')
-      requireRegion(body.region_code)
+      regions.requireOpen(body.region_code)
       const call = { userId, operation: createImage.operation, key: input.idempotencyKey }
       let id = ids.imageId()
       const isDone = async (tx: Transaction) => {
@@ -236,12 +232,13 @@ export function createOwnImages(deps: OwnImagesDeps) {
     /**
      * Changes what is said of an image, in every status but `deleting`. Of one that the community has, the new version
      * goes through review, and the old one stays meanwhile.
-     * @throws ApiError `validation_failed`, `not_found`, `image_state` or `region_not_supported`.
+     * @throws ApiError `validation_failed`, `not_found`, `image_state`, `region_not_supported` or `region_draining`.
      */
     edit(userId: string, body: EditImageBody): Promise<CustomImage> {
-      requireRegion(body.region_code)
       return act(userId, body.id, async (tx, row, at) => {
         requireCan('edit', row)
+        // What is said of an image that is there already may be changed while nothing new comes to its region.
+        if (body.region_code !== row.regionCode) regions.requireOpen(body.region_code)
         await deps.requireCover(tx, userId, body.cover)
         const [said] = await tx
           .update(ownImage)

@@ -197,7 +197,7 @@ export async function createInstancesFixture(options: FixtureOptions = {}): Prom
     const regions = createRegions({ db, clock, catalogue, fleet, isDraining: () => false })
     fleet.onChange(regions.seedStock)
     const images: Images = createImages({
-      ...{ db, clock, ids, log, catalogue, fleet, billing, listen: null },
+      ...{ db, clock, ids, log, catalogue, regions, fleet, billing, listen: null },
       events: base.events,
       registries: { ...noRegistries, list: async () => [] },
       git: { isHere: false, fetch: () => Promise.reject(new Error('there is no git')) },
@@ -215,6 +215,7 @@ export async function createInstancesFixture(options: FixtureOptions = {}): Prom
       ids,
       log,
       catalogue,
+      regions,
       fleet,
       billing: base.replica({ payments: [] }),
       events: base.events,

@@ -74,7 +74,7 @@ export interface InstancesDeps {
   catalogue: Pick<Catalogue, 'regions' | 'images'>
   billing: Billing
   budgets: Pick<Budgets, 'requireRoom' | 'stopped'>
-  regions: Pick<Regions, 'offer' | 'stock'>
+  regions: Pick<Regions, 'offer' | 'requireOpen' | 'stock'>
   publicIps: PublicIps
   /** Where customers reach direct ports of all instances; null where nobody does. */
   sharedAddress: string | null

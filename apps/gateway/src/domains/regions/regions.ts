@@ -89,17 +89,24 @@ export function createRegions(deps: {
   }
 
   /**
+   * That something new may be placed in a region.
+   * @throws ApiError `region_not_supported` (R5.4), or `region_draining` where an operator keeps new things away for now.
+   */
+  function requireOpen(regionCode: string): CatalogueRegion {
+    const region = catalogue.regions.find(({ code }) => code === regionCode)
+    if (region?.enabled) return region
+    throw new ApiError(region && isDraining(regionCode) ? 'region_draining' : 'region_not_supported', {
+      fields: [{ path: 'region_code', rule: 'not_allowed' }],
+    })
+  }
+
+  /**
    * One spec in one region.
    * @throws ApiError `region_not_supported` (R5.4), `region_draining` or `gpu_spec_unknown`.
    */
   function offer(regionCode: string, specId: string): Offer {
-    const region = catalogue.regions.find(({ code }) => code === regionCode)
-    if (!region?.enabled) {
-      throw new ApiError(region && isDraining(regionCode) ? 'region_draining' : 'region_not_supported', {
-        fields: [{ path: 'region_code', rule: 'not_allowed' }],
-      })
-    }
-    const offer = offersNow().find(({ region, spec }) => region.code === regionCode && spec.id === specId)
+    const { code } = requireOpen(regionCode)
+    const offer = offersNow().find(({ region, spec }) => region.code === code && spec.id === specId)
     if (!offer) {
       throw new ApiError('gpu_spec_unknown', { fields: [{ path: 'gpu_spec_id', rule: 'not_allowed' }] })
     }
@@ -113,7 +120,7 @@ export function createRegions(deps: {
     )
   }
 
-  return { all, specs, offer, seedStock, stock }
+  return { all, specs, requireOpen, offer, seedStock, stock }
 }
 
 type Offered = Pick<Catalogue, 'regions' | 'gpu_specs' | 'prices'>

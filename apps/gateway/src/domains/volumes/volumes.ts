@@ -27,6 +27,7 @@ import type { Billing } from '../billing/billing.ts'
 import { forCustomer } from '../customers/customers.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { accountDeleted } from '../identity/events.ts'
+import type { Regions } from '../regions/regions.ts'
 import { dropAll, madeOf, SNAPSHOT_CHANNEL } from './snapshots/snapshot-states.ts'
 import { createSnapshotWork } from './snapshots/snapshot-work.ts'
 import { createSnapshots } from './snapshots/snapshots.ts'
@@ -64,6 +65,7 @@ export interface VolumesDeps extends WorkDeps {
   ids: Ids
   log: Logger
   catalogue: Pick<Catalogue, 'regions' | 'prices'>
+  regions: Pick<Regions, 'requireOpen'>
   billing: WorkDeps['billing'] & Pick<Billing, 'hold' | 'totals' | 'costMicro'>
   fleet: WorkDeps['fleet'] & Pick<Fleet, 'known' | 'isReached'>
   events: Pick<Events, 'emit' | 'on'>
@@ -217,12 +219,10 @@ export function createVolumes(deps: VolumesDeps) {
 
   /**
    * The engine for a new volume: of those that are reached the one with the fewest.
-   * @throws ApiError `region_not_supported`, `volumes_not_offered` or `compute_unavailable`.
+   * @throws ApiError `region_not_supported`, `region_draining`, `volumes_not_offered` or `compute_unavailable`.
    */
   async function placeIn(regionCode: string, kind: VolumeKind): Promise<string> {
-    if (!catalogue.regions.some(({ code, enabled }) => code === regionCode && enabled)) {
-      throw new ApiError('region_not_supported', { fields: [{ path: 'region_code', rule: 'not_allowed' }] })
-    }
+    deps.regions.requireOpen(regionCode)
     const keepers = keepersIn(regionCode, kind)
     if (keepers.length === 0) {
       throw new ApiError('volumes_not_offered', { fields: [{ path: 'region_code', rule: 'not_allowed' }] })

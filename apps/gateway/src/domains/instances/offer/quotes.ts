@@ -92,7 +92,7 @@ export interface Quotes {
 export function createQuotes(deps: {
   db: Database
   catalogue: Catalogue
-  regions: Pick<Regions, 'offer' | 'stock'>
+  regions: Pick<Regions, 'offer' | 'requireOpen' | 'stock'>
   publicIps: Pick<PublicIps, 'level' | 'microPerHour'>
   images: Pick<Images, 'find'>
   billing: Pick<Billing, 'totals'>
@@ -261,7 +261,11 @@ export function createQuotes(deps: {
 
       add('compute', isReady, isReady ? 'compute_ready' : 'compute_missing')
       if (!offer) {
-        add('region', false, 'region_not_supported')
+        add(
+          'region',
+          false,
+          closedAs(() => regions.requireOpen(body.region_code)),
+        )
       } else {
         const key = { regionCode: body.region_code, specId: body.gpu_spec_id }
         const { available } = await regions.stock.level(db, key)
@@ -351,6 +355,16 @@ async function attemptLater<Value>(find: () => Promise<Value>): Promise<Value | 
     if (error instanceof ApiError) return null
     throw error
   }
+}
+
+/** Why a region takes nothing new. */
+function closedAs(requireOpen: () => unknown): string {
+  try {
+    requireOpen()
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'region_draining') return error.code
+  }
+  return 'region_not_supported'
 }
 
 function attempt<Value>(find: () => Value): Value | null {

@@ -2,7 +2,6 @@ import { type CustomImage, getImage } from '@berth/contract/images'
 import type { Instance } from '@berth/contract/instances'
 import { createImage } from '@berth/contract/own-images'
 import { allRegions } from '@berth/contract/regions'
-import { SegmentedControl } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -13,6 +12,7 @@ import { useWayTo } from '../app/way-to.ts'
 import { DialogForm } from '../lists/FormDialog.tsx'
 import { Answer } from '../ui/Answer.tsx'
 import { portsToText } from '../ui/ports-text.ts'
+import { SegmentedFilter } from '../ui/SegmentedFilter.tsx'
 import { toast } from '../ui/toast.ts'
 import { useContractForm } from '../ui/use-contract-form.ts'
 import { DockerfileFields, type DockerfileSource } from './DockerfileFields.tsx'
@@ -62,12 +62,12 @@ function Again({
         <>
           {about.task === 'version' && <p className={classes.note}>{t('version.note')}</p>}
           {about.task === 'version' && kind === 'POD' && (
-            <SegmentedControl
-              fullWidth
-              aria-label={t('version.from')}
+            <SegmentedFilter
+              fill
+              label={t('version.from')}
               value={from}
-              onChange={chosen => setFrom(chosen as From)}
-              data={SOURCES.map(value => ({ value, label: t(`version.sources.${value}`) }))}
+              onChange={setFrom}
+              options={SOURCES.map(value => ({ value, label: t(`version.sources.${value}`) }))}
             />
           )}
           <Form key={from} {...props} about={about} from={from} readme={readme} />

@@ -27,6 +27,7 @@ export function PublishDialog(props: OwnImageDialogProps) {
   return (
     <Ask {...props} call={publishImage} action="publish">
       <p>{t('own.confirm.publish.text', { days: IMAGE_REVIEW_WORKING_DAYS })}</p>
+      {props.image.version_of !== null && <p>{t('own.confirm.publish.version')}</p>}
       <p>{t('own.confirm.publish.paid')}</p>
     </Ask>
   )

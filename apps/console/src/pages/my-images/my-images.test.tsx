@@ -311,6 +311,20 @@ describe('the sheet in which an image is made', () => {
     })
   })
 
+  test('[R4.8] publishing a new version says what it takes the place of, and another image takes that of none', async () => {
+    const said = /takes the place of the version that the community has/
+    await open([
+      EVERY[1] as CustomImage,
+      madeOwnImage({ id: 'im-000009', name: 'next', version_of: 'im-whisper' }),
+    ])
+    await choose('next', 'Publish')
+    expect(await screen.findByText(said)).toBeTruthy()
+    await userEvent.keyboard('{Escape}')
+    await choose('vllm-awq', 'Publish')
+    expect(await screen.findByText(/^We read it/)).toBeTruthy()
+    expect(screen.queryByText(said)).toBeNull()
+  })
+
   test('[R4.8] a new version is of what the community has', async () => {
     await open()
     const items = await menuOf('vllm-awq')

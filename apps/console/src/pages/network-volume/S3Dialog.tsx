@@ -41,7 +41,7 @@ export function S3Dialog({ volume, opened, onClose }: S3DialogProps) {
       <Answer query={s3} data={s3.data} rows={6}>
         {facts => (
           <div className={classes.body}>
-            <p className={classes.lead}>{t('s3.lead')}</p>
+            <p className={classes.lead}>{t(volume.kind === 'objects' ? 'sharing.objects' : 's3.lead')}</p>
             <Facts facts={facts} made={made} />
             {made && <S3Secret made={made} facts={facts} />}
             {facts.state === 'served' && <S3Code facts={facts} made={made} />}

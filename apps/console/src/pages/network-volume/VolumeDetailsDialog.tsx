@@ -65,7 +65,7 @@ export function VolumeDetailsDialog({ volume, opened, onClose }: VolumeDetailsDi
         <div>
           <dt>{t('columns.attached')}</dt>
           <dd>
-            <Holders holders={volume.attached_to} none={t('attached.none')} />
+            <Holders volume={volume} />
           </dd>
         </div>
       </dl>

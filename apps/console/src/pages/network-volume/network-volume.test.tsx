@@ -59,6 +59,19 @@ describe('the page of network volumes', () => {
     expect(screen.getByText(/^150 GB: \$0\.2400 \/day/)).toBeTruthy()
   })
 
+  test('[R3.11] of a volume of objects it says that S3 alone reaches it, not that no instance has it yet', async () => {
+    await open([
+      madeVolume({ name: 'assets', kind: 'objects' }),
+      madeVolume({ id: 'v-000001', name: 'files' }),
+    ])
+    const row = (await screen.findByText('assets')).closest('tr') as HTMLElement
+    expect(within(row).getByText('by S3 alone')).toBeTruthy()
+    expect(screen.getAllByText('no instance')).toHaveLength(1)
+    await choose('assets', 'Details')
+    const dialog = within(await screen.findByRole('dialog'))
+    expect(dialog.getByText('by S3 alone')).toBeTruthy()
+  })
+
   test('says what to do where there is none', async () => {
     await open([])
     expect(await screen.findByText('No network volumes yet')).toBeTruthy()

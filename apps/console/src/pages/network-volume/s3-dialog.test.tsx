@@ -1,5 +1,5 @@
 import { getVolumeS3, makeS3Key, revokeS3Key } from '@berth/contract/volume-s3'
-import { screen, waitFor, within } from '@testing-library/react'
+import { cleanup, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { expect, test } from 'vitest'
 import { renderInPage } from '../../component-fixture.tsx'
@@ -26,12 +26,12 @@ const served = {
   keys: [key],
 }
 
-async function open(facts: object, answers: Answers = {}) {
+async function open(facts: object, answers: Answers = {}, volume = madeVolume()) {
   const { sent } = await answerCalls({ [getVolumeS3.operation]: () => facts, ...answers })
   await renderInPage(
     () => (
       <InShell>
-        <S3Dialog volume={madeVolume()} opened onClose={() => undefined} />
+        <S3Dialog volume={volume} opened onClose={() => undefined} />
       </InShell>
     ),
     { namespaces: ['volumes'] },
@@ -42,6 +42,15 @@ async function open(facts: object, answers: Answers = {}) {
     of: (call: { operation: string }) => sent.filter(one => one.operation === call.operation),
   }
 }
+
+test('[R2.25] of a volume of files it says that objects are files, and of one of objects that no instance has it', async () => {
+  const { dialog } = await open(served)
+  expect(await dialog.findByText(/^Objects are files/)).toBeTruthy()
+  cleanup()
+  const other = await open(served, {}, madeVolume({ kind: 'objects' }))
+  expect(await other.dialog.findByText(/No instance has it as a folder/)).toBeTruthy()
+  expect(other.dialog.queryByText(/^Objects are files/)).toBeNull()
+})
 
 test('[R2.25] shows endpoint, bucket and region, and a new secret once: hidden in the commands, closed on purpose', async () => {
   const made = { ...key, access: 'read_write' as const, secret_end: 'ToVy', secret_access_key: SECRET }

@@ -112,7 +112,7 @@ export function useVolumeColumns(
         key: 'attached',
         narrow: null,
         header: t('columns.attached'),
-        cell: ({ attached_to }) => <Holders holders={attached_to} none={t('attached.none')} />,
+        cell: volume => <Holders volume={volume} />,
       },
       {
         key: 'price',
@@ -181,9 +181,15 @@ function statusOf({ unpaid_since, read_only, status }: Volume) {
   return read_only ? ('status.read_only' as const) : (`status.${status}` as const)
 }
 
-/** Instances that have a volume, each with its path; a dot for those that run. */
-export function Holders({ holders, none }: { holders: Volume['attached_to']; none: string }) {
-  if (holders.length === 0) return <span className={classes.quiet}>{none}</span>
+/** Instances that have a volume, each with its path; why none has it. */
+export function Holders({ volume }: { volume: Volume }) {
+  const { t } = useTranslation('volumes')
+  const { attached_to: holders, kind } = volume
+  if (holders.length === 0) {
+    return (
+      <span className={classes.quiet}>{t(kind === 'objects' ? 'attached.objects' : 'attached.none')}</span>
+    )
+  }
   return (
     <ul className={classes.holders}>
       {holders.map(({ instance_id, name, path }) => (

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startVersitygw, versitygwProbe } from '../../../../test/versitygw.ts'
 import { createOuterS3 } from '../../../platform/outer-s3/outer-s3.ts'
+import { offered } from '../port/part.ts'
 import { createBucketVolumes } from './bucket-volumes.ts'
 
 if (!versitygwProbe.ok) process.stdout.write(`SKIP volumes that are buckets: ${versitygwProbe.why}\n`)
@@ -40,6 +41,35 @@ describe.skipIf(!versitygwProbe.ok)('volumes that are buckets', () => {
     expect(await volumes.list()).toEqual([])
     expect(await s3.buckets()).not.toContain('bucket-v-abcdefg')
     expect(await s3.size('bucket', 'volumes/v-abcdefg')).toBeNull()
+  })
+
+  test('a volume of before there were marks is refused and left alone, whatever is asked, until its operator marks it', async () => {
+    const s3 = createOuterS3(peer.target)
+    const volumes = open()
+    const id = 'v-2345678'
+    await s3.makeBucket(`bucket-${id}`)
+    await s3.write(`bucket-${id}`, 'precious', 'kept')
+    const never = new AbortController().signal
+    const objects = volumes.objects ?? expect.unreachable('it has no objects')
+    const copies = offered(volumes.copies)
+    for (const refused of [
+      () => volumes.measure(id),
+      () => volumes.grow(spec(id)),
+      () => objects.at(id),
+      () => copies.copy({ from: id, id: 's-2345678', bytes_max: 1e9 }, never),
+    ])
+      await expect(refused()).rejects.toMatchObject({ code: 'not_found' })
+    await expect(volumes.make(spec(id))).rejects.toMatchObject({ code: 'failed' })
+    await volumes.delete(id)
+    expect(await volumes.list()).toEqual([])
+    expect((await s3.read(`bucket-${id}`, 'precious'))?.toString()).toBe('kept')
+    // What `docs/operating.md` says to do.
+    await s3.write('bucket', `volumes/${id}`, id)
+    expect(await volumes.list()).toEqual([id])
+    expect(await volumes.measure(id)).toEqual({ used_bytes: 'kept'.length })
+    expect(await objects.at(id)).toMatchObject({ bucket: `bucket-${id}` })
+    await volumes.delete(id)
+    expect(await s3.buckets()).not.toContain(`bucket-${id}`)
   })
 })
 

@@ -1,3 +1,4 @@
+import { deleteAccount } from '@berth/contract/account-security'
 import {
   communityImages,
   communityImagesIn,
@@ -6,6 +7,7 @@ import {
   getImage,
   getImagePrice,
 } from '@berth/contract/images'
+import { starImage } from '@berth/contract/own-images'
 import { eq, lt, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startGateway, type TestGateway } from '../../../test/start-gateway.ts'
@@ -127,6 +129,22 @@ test('[R3.4] stars and deploys are counted where they are given: the list of gue
   await db.delete(imageStar).where(eq(imageStar.imageId, imageId))
   await db.delete(imageDeploy).where(lt(imageDeploy.day, sql`current_date`))
   expect(await seen()).toMatchObject({ stars: 0, deploys: 500, deploys_week: 500 })
+})
+
+test('[R3.4] who deletes the account takes stars and deploys along: whoever signs up again and again counts once', async () => {
+  const author = await gateway.signUp()
+  const imageId = 'im-inflated'
+  const { db } = gateway.database
+  await db.insert(communityImage).values(published(author.userId, imageId))
+  const fan = await gateway.signUp()
+  const star = () => gateway.data(starImage, { params: { id: imageId } }, fan)
+  expect(await star()).toMatchObject({ stars: 1 })
+  expect(await star()).toMatchObject({ stars: 1 })
+  await db.insert(imageDeploy).values({ imageId, userId: fan.userId, day: '2026-01-01' })
+  const seen = async () => (await gateway.data(communityImages, {})).find(({ id }) => id === imageId)
+  expect(await seen()).toMatchObject({ stars: 1, deploys: 1 })
+  await gateway.data(deleteAccount, { body: { email: fan.email, password: '' } }, fan)
+  await expect.poll(seen).toMatchObject({ stars: 0, deploys: 0 })
 })
 
 /** What the community has of an image that a customer published. */

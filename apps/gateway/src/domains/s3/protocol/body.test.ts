@@ -44,6 +44,11 @@ async function* inPieces(body: string, bytes: number): AsyncGenerator<Uint8Array
   for (let at = 0; at < all.length; at += bytes) yield all.subarray(at, at + bytes)
 }
 
+test('[R2.25] what names no form of a body is refused, also where it names a part of every object', () => {
+  for (const payload of ['constructor', '__proto__', 'toString', '', 'UNSIGNED'])
+    expect(() => readForm(payload), payload).toThrow(expect.objectContaining({ code: 'InvalidArgument' }))
+})
+
 /** The content of a body, or the code of its refusal. */
 async function read(body: string, more: Partial<BodySource> & { payload?: string; piece?: number } = {}) {
   const trailed: unknown[] = []

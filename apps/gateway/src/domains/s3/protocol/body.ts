@@ -11,16 +11,17 @@ export type BodyForm =
   /** In chunks of the protocol's own, each signed or not, with checksums behind them or not. */
   | { kind: 'chunked'; isSigned: boolean; hasTrailer: boolean }
 
-const FORMS: Readonly<Record<string, BodyForm>> = {
-  'UNSIGNED-PAYLOAD': { kind: 'plain', hash: null },
-  'STREAMING-AWS4-HMAC-SHA256-PAYLOAD': { kind: 'chunked', isSigned: true, hasTrailer: false },
-  'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER': { kind: 'chunked', isSigned: true, hasTrailer: true },
-  'STREAMING-UNSIGNED-PAYLOAD-TRAILER': { kind: 'chunked', isSigned: false, hasTrailer: true },
-}
+/** A map: what a client sends is a name of none of an object's own parts, such as `constructor`. */
+const FORMS: ReadonlyMap<string, BodyForm> = new Map<string, BodyForm>([
+  ['UNSIGNED-PAYLOAD', { kind: 'plain', hash: null }],
+  ['STREAMING-AWS4-HMAC-SHA256-PAYLOAD', { kind: 'chunked', isSigned: true, hasTrailer: false }],
+  ['STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER', { kind: 'chunked', isSigned: true, hasTrailer: true }],
+  ['STREAMING-UNSIGNED-PAYLOAD-TRAILER', { kind: 'chunked', isSigned: false, hasTrailer: true }],
+])
 
 /** Reads the form of a body. @throws S3Error `InvalidArgument`, or `NotImplemented` for one of other signatures. */
 export function readForm(payload: string): BodyForm {
-  const form = FORMS[payload]
+  const form = FORMS.get(payload)
   if (form) return form
   if (/^[0-9a-f]{64}$/.test(payload)) return { kind: 'plain', hash: payload }
   if (payload.startsWith('STREAMING-'))

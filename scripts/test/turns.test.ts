@@ -13,7 +13,7 @@ const all = TURNS.flat()
 const EACH_TIME = [
   /\/(billing|identity|referral|terms|payments)\//,
   /\/(books-run|year-of-billing|kill-gateway|owner-check|account-\w+|main)\.test\.ts$/,
-  /^e2e\/(first-deploy|payments|stripe|settings|shell|sessions|reset-password|social-login|captcha|refer)\.spec\.ts$/,
+  /^e2e\/(first-deploy|payments|stripe|settings|sessions|reset-password|social-login|captcha|refer)\.spec\.ts$/,
 ]
 
 afterEach(() => vi.unstubAllEnvs())

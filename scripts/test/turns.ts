@@ -18,51 +18,70 @@ export const TURNS: readonly (readonly string[])[] = [
   [
     // Docker's machines by the suite of all drivers, and Berth in Docker's containers.
     'apps/gateway/src/drivers/compute/docker/docker-engine.test.ts',
-    'apps/gateway/src/drivers/compute/docker/terminal-keeper.test.ts',
     'apps/gateway/src/drivers/compute/docker/docker-leftovers.test.ts',
+    'apps/gateway/src/drivers/compute/docker/terminal-keeper.test.ts',
     'apps/gateway/test/compose-walk.test.ts',
-    // Gateways that start and stop, and engines that are killed in the midst of an action.
-    'apps/gateway/test/faults/start-stop.test.ts',
+    // Gateways that start and stop under load, and engines that are killed in the midst of an action.
     'apps/gateway/test/faults/kill-engines.test.ts',
+    'apps/gateway/test/faults/start-stop.test.ts',
+    // Images and ways out of sandboxes; what proxies, clients and servers of others make of it.
+    'apps/gateway/src/drivers/compute/oci/hostile-registry.test.ts',
     'apps/gateway/src/drivers/compute/sandbox/sandbox-images.test.ts',
     'apps/gateway/src/drivers/compute/sandbox/sandbox-outbound.test.ts',
-    'apps/gateway/test/s3-outer.test.ts',
-    'apps/gateway/test/s3-clients.test.ts',
-    'apps/gateway/test/reverse-proxies.test.ts',
-    'apps/gateway/src/drivers/compute/oci/hostile-registry.test.ts',
+    'apps/gateway/test/connection-doctor.test.ts',
     'apps/gateway/test/local-model.test.ts',
+    'apps/gateway/test/network-volumes.test.ts',
+    'apps/gateway/test/reverse-proxies.test.ts',
+    'apps/gateway/test/s3-clients.test.ts',
+    'apps/gateway/test/s3-outer.test.ts',
+    // Models, in a browser.
     'e2e/chat.spec.ts',
     'e2e/making.spec.ts',
     'e2e/models.spec.ts',
   ],
   [
-    // On the day that all drivers' suite looks at Kubernetes, too (`clusters` of the long runs).
+    // On the day that the suite of all drivers looks at a cluster, too (`clusters` of the long runs).
     'apps/gateway/src/drivers/compute/kubernetes/kube-engine.test.ts',
+    // Gateways that are killed with -9, under load, or before something is due.
+    'apps/gateway/test/faults/kill-film.test.ts',
+    'apps/gateway/test/faults/stop-rules-kill.test.ts',
     'apps/gateway/test/faults/three-gateways.test.ts',
     'apps/gateway/src/drivers/compute/sandbox/sandbox-recovery.test.ts',
-    'apps/gateway/test/s3-hop.test.ts',
+    // A cloud that was lost, from its backup.
+    'apps/gateway/test/backup.test.ts',
+    // What strangers send, and what another gateway hands on.
+    'apps/gateway/src/domains/images/covers/covers.test.ts',
     'apps/gateway/src/domains/reach/ssh/hostile-clients.test.ts',
     'apps/gateway/test/model-hostile.test.ts',
+    'apps/gateway/test/s3-hop.test.ts',
+    // What all pages have around them, in a browser.
     'e2e/palette.spec.ts',
-    'e2e/widths.spec.ts',
+    'e2e/shell.spec.ts',
   ],
   [
-    // What `unshare` makes, as bubblewrap each time; virtual machines; images that are built or broken.
+    // What `unshare` makes; each run has what bubblewrap does.
     'apps/gateway/src/drivers/compute/sandbox/unshare-engine.test.ts',
-    'apps/gateway/src/drivers/compute/sandbox/sandbox-image-faults.test.ts',
-    'apps/gateway/src/drivers/compute/sandbox/sandbox-image-makers.test.ts',
-    'apps/gateway/src/drivers/compute/qemu/qemu-engine.test.ts',
-    'apps/gateway/src/drivers/compute/qemu/qemu-kill.test.ts',
+    // Virtual machines; each run has one by a customer's calls.
     'apps/gateway/src/drivers/compute/qemu/linux-guest.test.ts',
     'apps/gateway/src/drivers/compute/qemu/own-images.test.ts',
+    'apps/gateway/src/drivers/compute/qemu/qemu-engine.test.ts',
+    'apps/gateway/src/drivers/compute/qemu/qemu-kill.test.ts',
     'apps/gateway/test/vm-ssh.test.ts',
-    'apps/gateway/src/drivers/compute/docker/two-engines.test.ts',
-    'apps/gateway/src/drivers/compute/docker/replace-container.test.ts',
+    // Several engines at once, and images that are built, broken or kept.
     'apps/gateway/src/drivers/compute/docker/docker-builds.test.ts',
+    'apps/gateway/src/drivers/compute/docker/replace-container.test.ts',
+    'apps/gateway/src/drivers/compute/docker/two-engines.test.ts',
+    'apps/gateway/src/drivers/compute/sandbox/sandbox-image-faults.test.ts',
+    'apps/gateway/src/drivers/compute/sandbox/sandbox-image-makers.test.ts',
     'apps/gateway/test/dockerfile-images.test.ts',
     'apps/gateway/test/own-images.test.ts',
-    'apps/gateway/test/s3-hostile.test.ts',
+    'apps/gateway/test/three-engines.test.ts',
+    // Disks and databases that fail, and backups of older and newer versions.
+    'apps/gateway/test/backup-options.test.ts',
+    'apps/gateway/test/faults/postgres-down.test.ts',
     'apps/gateway/test/s3-faults.test.ts',
+    'apps/gateway/test/s3-hostile.test.ts',
+    // Pages beside the first walk, and all of them at seven widths.
     'e2e/brand.spec.ts',
     'e2e/disks.spec.ts',
     'e2e/files.spec.ts',
@@ -70,6 +89,7 @@ export const TURNS: readonly (readonly string[])[] = [
     'e2e/instances.spec.ts',
     'e2e/logs.spec.ts',
     'e2e/snapshots.spec.ts',
+    'e2e/widths.spec.ts',
   ],
 ]
 

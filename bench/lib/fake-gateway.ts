@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { composeGateway, type Gateway } from '../../apps/gateway/src/compose.ts'
 import { createFakeEngine, type FakeEngine } from '../../apps/gateway/src/drivers/compute/fake/fake-engine.ts'
+import type { Engine } from '../../apps/gateway/src/drivers/compute/port/engine.ts'
 import { createLayoutFolder } from '../../apps/gateway/src/drivers/image-store/layout/layout-folder.ts'
 import { createMailboxDriver } from '../../apps/gateway/src/drivers/mail/mailbox.ts'
 import { systemClock } from '../../apps/gateway/src/platform/clock.ts'
-import { loadCatalogue } from '../../apps/gateway/src/platform/config/catalogue.ts'
+import { type Catalogue, loadCatalogue } from '../../apps/gateway/src/platform/config/catalogue.ts'
 import { startEmbeddedPostgres } from '../../apps/gateway/src/platform/database/embedded/embedded-postgres.ts'
 import { migrate } from '../../apps/gateway/src/platform/database/migrate.ts'
 import { type OpenDatabase, openDatabase } from '../../apps/gateway/src/platform/database/open-database.ts'
@@ -17,26 +18,34 @@ import { fixedTokenKeys } from '../../apps/gateway/src/platform/installation/tok
 import { createLog } from '../../apps/gateway/src/platform/log.ts'
 import { LOCAL_PARTS } from '../../apps/gateway/test/local-parts.ts'
 
-const CATALOGUE = join(import.meta.dirname, '../../config/catalogue.yaml')
+export const CATALOGUE = join(import.meta.dirname, '../../config/catalogue.yaml')
 
-/** The whole gateway in this process, with an engine whose machines are entries in memory: it costs nothing itself. */
-export interface FakeGateway {
+/** The whole gateway in this process. */
+export interface BenchGateway {
   gateway: Gateway
-  compute: FakeEngine
   database: OpenDatabase
   stop(): Promise<void>
 }
 
-/** Starts it on a fresh PostgreSQL, with all loops as in production. */
+/** One with an engine whose machines are entries in memory: it costs nothing itself. */
+export interface FakeGateway extends BenchGateway {
+  compute: FakeEngine
+}
+
+/** Starts one on a fresh PostgreSQL, with all loops as in production. */
 export async function startFakeGateway(): Promise<FakeGateway> {
+  const compute = createFakeEngine({ clock: systemClock })
+  return { ...(await startGatewayOver(compute, loadCatalogue(CATALOGUE))), compute }
+}
+
+/** The same over any engine, which all regions have. */
+export async function startGatewayOver(compute: Engine, catalogue: Catalogue): Promise<BenchGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-bench-fake-'))
   const log = createLog({ level: 'error', pretty: false })
   const server = await startEmbeddedPostgres({ dataDir, password: randomBytes(16).toString('hex'), log })
   await migrate(server.url)
   const database = openDatabase({ url: server.url, log })
   const base = { db: database.db, clock: systemClock, ids: systemIds }
-  const catalogue = loadCatalogue(CATALOGUE)
-  const compute = createFakeEngine({ clock: systemClock })
   const mailbox = createMailboxDriver(base)
   const gateway = await composeGateway({
     ...LOCAL_PARTS,
@@ -53,7 +62,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
     catalogue,
     engines: [
       {
-        description: 'an engine in memory',
+        description: 'the engine of the bench',
         regionCodes: catalogue.regions.map(({ code }) => code),
         formerId: () => null,
         open: async () => compute,
@@ -69,7 +78,6 @@ export async function startFakeGateway(): Promise<FakeGateway> {
   await gateway.listen(0)
   return {
     gateway,
-    compute,
     database,
     async stop() {
       await gateway.stopRequests()

@@ -59,8 +59,13 @@ export interface Rendered {
   [field: string]: any
 }
 
+/** Ready-made programs that tests run against, where there are any beside the clone. */
+const PACKED = join(root, '../shared/peers')
+
 /** The real Helm of this computer, by `BERTH_HELM`, among the peers, or in PATH; null where there is none. */
 export function findHelm(): string | null {
+  if (existsSync(join(PACKED, 'bin/helm.xz')))
+    execFileSync(join(PACKED, 'unpack'), ['helm'], { stdio: 'ignore' })
   const peers = join(process.env.PEERS ?? join(homedir(), '.cache', 'peers'), 'bin', 'helm')
   const named = process.env.BERTH_HELM ?? (existsSync(peers) ? peers : 'helm')
   return spawnSync(named, ['version'], { stdio: 'ignore' }).status === 0 ? named : null

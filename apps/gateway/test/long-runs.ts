@@ -60,6 +60,8 @@ const TRIES = {
   guests: { short: 0, long: 1 },
   /** Whether machines in a cluster meet the whole suite of a driver, of some hundred pods; else a walk and faults alone. */
   clusters: { short: 0, turn: 1, long: 1 },
+  /** Seconds that the API server of a cluster is away; where it is any, its node is killed and gone for minutes, too. */
+  outages: { short: 0, turn: 20, long: 300 },
   /** Trees of a whole distribution, fetched from its mirror. */
   bootstraps: { short: 0, long: 1 },
 } as const

@@ -1,7 +1,7 @@
-import { execFile, execFileSync, spawnSync } from 'node:child_process'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { createReadStream, existsSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { closeSync, createReadStream, existsSync, mkdtempSync, openSync, writeFileSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -17,6 +17,8 @@ const PEERS = process.env.PEERS ?? join(homedir(), '.cache', 'peers')
 const KUBE = join(PEERS, 'bin', 'kube')
 const RUN = join(PEERS, 'run')
 const CONTAINERD = join(RUN, 'real', 'c.sock')
+/** Its only one. */
+export const NODE = 'localhost'
 /** An administrator's kubeconfig of a cluster with a node that runs pods. */
 const ADMIN = process.env.BERTH_TEST_KUBECONFIG ?? join(RUN, 'admin.kubeconfig')
 const RBAC = join(import.meta.dirname, '../../../../../../deploy/kubernetes/rbac.yaml')
@@ -145,6 +147,37 @@ export async function openTestCluster(): Promise<TestCluster> {
 async function nameGpus(): Promise<void> {
   const labels = [`nvidia.com/gpu.product=${GPUS}`, 'nvidia.com/gpu.memory=81559']
   await kubectl('label', 'nodes', '--all', '--overwrite', ...labels)
+}
+
+/**
+ * Kills a part of the cluster of this computer.
+ * @returns Starts it again as it was.
+ */
+export async function killPart(name: 'kubelet' | 'kube-apiserver'): Promise<() => Promise<void>> {
+  const pidOf = async (one: string) => Number(await readFile(join(RUN, `${one}.pid`), 'utf8'))
+  const pid = await pidOf(name)
+  const [file = '', ...words] = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0').slice(0, -1)
+  process.kill(pid, 'SIGKILL')
+  return async () => {
+    // A kubelet sees the mounts of what runs its pods.
+    const there = ['sh', '-c', 'cd "$0" && exec "$@"', RUN, file, ...words]
+    const enter = ['-t', String(await pidOf('containerd')), '-m', '--', ...there]
+    const [program, args] = name === 'kubelet' ? ['nsenter', enter] : [file, words]
+    const log = openSync(join(RUN, 'log', `${name}.log`), 'a')
+    const child = spawn(program, args, { cwd: RUN, detached: true, stdio: ['ignore', log, log] })
+    closeSync(log)
+    child.unref()
+    await writeFile(join(RUN, `${name}.pid`), `${child.pid}\n`)
+  }
+}
+
+/** Has the node that came back take machines again. */
+export async function awaitNode(): Promise<void> {
+  await kubectl('wait', '--for=condition=Ready', 'nodes', '--all', '--timeout=120s')
+  await nameGpus()
+  const gpus = JSON.stringify({ 'nvidia.com/gpu': '8' })
+  const patch = `{"status":{"capacity":${gpus},"allocatable":${gpus}}}`
+  await kubectl('patch', 'node', NODE, '--subresource=status', '--type=merge', '-p', patch)
 }
 
 /** Starts a control plane and its node. One of its parts gives up where the API server takes long, so it is tried again. */

@@ -237,7 +237,8 @@ export function createKubeImages(deps: {
     pull: (recipe, onProgress, signal, access) =>
       translated('pulling an image', () => pull(recipe, onProgress, signal, access)),
     own: {
-      lacks: 'Images of machines are not made on Kubernetes yet: what is to be kept is kept on volumes.',
+      lacks:
+        'Only what has all rights over a node could read what a machine there has changed: what is to be kept is kept in its home or on volumes.',
     },
     dockerfile: {
       lacks:

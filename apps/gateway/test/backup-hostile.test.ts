@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createOperatorFixture } from '../src/operator/type-commands-fixture.ts'
@@ -62,7 +63,7 @@ async function forged(more: readonly More[], change: (manifest: string) => strin
   }
   let sums = '{}'
   for await (const { entry, bytes } of partsOf(WHOLE)) {
-    const text = Buffer.concat(await Array.fromAsync(bytes))
+    const text = await buffer(bytes)
     const header = { name: entry.name, type: 'file', mode: 0o600 } as const
     if (entry.name === SUMS_NAME) sums = text.toString()
     else if (entry.name === MANIFEST_NAME) {

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createOperatorFixture } from '../src/operator/type-commands-fixture.ts'
@@ -107,9 +108,7 @@ test('[R6.5] a backup has every table, each of its rows, the jobs that wait and 
 
 async function manifestOf(file: string): Promise<Manifest> {
   for await (const { entry, bytes } of partsOf(file)) {
-    if (entry.name === MANIFEST_NAME) {
-      return JSON.parse(Buffer.concat(await Array.fromAsync(bytes)).toString())
-    }
+    if (entry.name === MANIFEST_NAME) return JSON.parse(await text(bytes))
   }
   throw new Error('there is no manifest')
 }

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createReferralFixture, type ReferralFixture } from './referral-fixture.ts'
 
@@ -41,9 +43,9 @@ beforeAll(async () => {
 afterAll(() => fixture.database.drop())
 
 /** A file's rows by the names of its columns, as those stand in English. */
-async function rowsOf(file: Promise<{ body: AsyncIterable<unknown> }>): Promise<Record<string, string>[]> {
-  const text = (await Array.fromAsync((await file).body)).join('')
-  const [head = '', ...lines] = text.split('\r\n').filter(line => line !== '')
+async function rowsOf(file: Promise<{ body: Readable }>): Promise<Record<string, string>[]> {
+  const csv = await text((await file).body)
+  const [head = '', ...lines] = csv.split('\r\n').filter(line => line !== '')
   const names = head.split(',')
   return lines.map(line => Object.fromEntries(line.split(',').map((cell, at) => [names[at] ?? '', cell])))
 }
@@ -119,7 +121,7 @@ test.each(ORDERS)(
 )
 
 /** An amount as the file has it, in micro-units. */
-function micro(text = ''): string {
-  const [whole = '', part = ''] = text.split('.')
+function micro(amount = ''): string {
+  const [whole = '', part = ''] = amount.split('.')
   return String(BigInt(whole) * 1_000_000n + BigInt(part.padEnd(6, '0')))
 }

@@ -4,7 +4,7 @@ import { ComputeError } from '../port/compute-error.ts'
 import { type BuildStage, type BuildStep, RecipeError, type StageBase } from '../port/dockerfile.ts'
 import type { DockerfileBuild, DockerfileBuilds, ImageRecipe, ImageStore } from '../port/images.ts'
 import { partsOfReference } from '../port/reference-parts.ts'
-import { buildMark } from './build-leftovers.ts'
+import { buildMark, removeBuildLeftovers } from './build-leftovers.ts'
 import { type BuildRunDeps, commitAs, runStep } from './build-run.ts'
 import { type ImageOrigin, ORIGIN_LABEL } from './container-plan.ts'
 import { orNull, toComputeError } from './docker-errors.ts'
@@ -30,7 +30,12 @@ export function createDockerBuilds(deps: BuildRunDeps & { pull: ImageStore['pull
     const { image_id, stages, limits, onLog, onStep } = what
     const recipe: ImageRecipe = { id: image_id, parts: { docker: { own: image_id } } }
     const { repo, tag } = ownReference(cloudId, image_id)
-    if (await orNull(docker.getImage(`${repo}:${tag}`).inspect())) return recipe
+    // Whoever was killed amid an earlier try, or has just ended this one, left layers that nothing was made of.
+    const whole = async () => {
+      await removeBuildLeftovers(docker, cloudId, image_id)
+      return recipe
+    }
+    if (await orNull(docker.getImage(`${repo}:${tag}`).inspect())) return whole()
     const total = stages.reduce((sum, { steps }) => sum + steps.length + 1, 0)
     const made: Stage[] = []
     let done = 0
@@ -56,7 +61,7 @@ export function createDockerBuilds(deps: BuildRunDeps & { pull: ImageStore['pull
     const last = stageAt(made, stages.length - 1)
     const image = await finished(image_id, last)
     await docker.getImage(image).tag({ repo, tag })
-    return recipe
+    return whole()
   }
 
   /** Gets images by their references, each once, as their customer. @returns What the engine knows one by. */

@@ -42,8 +42,8 @@ if (chosen.length > 0) {
     const args = [toolPath('vitest'), 'run', '--reporter=json', `--outputFile=${report}`, ...broken.tests]
     const { ok, output } = await runCommand(pinnedNode, args, {
       cwd: copy.dir,
-      // What always runs is to notice it, and long tests would take their time.
-      env: { BERTH_LONG_TESTS: '' },
+      // What always runs is to notice it, and long tests would take their time. Of its files nothing has its turn later.
+      env: { BERTH_LONG_TESTS: '', BERTH_TEST_TURN: '' },
       timeoutMinutes: MINUTES_MAX,
       live: false,
     })

@@ -47,8 +47,10 @@ test('by turns each file runs on one day of three; without a word none does, and
 test('of many cases a whole run has a third, another one each day, and a file by its name has all', () => {
   const cases = Array.from({ length: 7 }, (_, at) => at)
   vi.stubEnv('BERTH_LONG_TESTS', 'turns')
-  vi.stubEnv('BERTH_TEST_TURN', undefined)
-  expect(thirdOfTurn(cases)).toEqual(cases)
+  for (const none of [undefined, '']) {
+    vi.stubEnv('BERTH_TEST_TURN', none)
+    expect(thirdOfTurn(cases)).toEqual(cases)
+  }
   const thirds = days.slice(0, TURN_DAYS).map(day => {
     takeTurn(day)
     return thirdOfTurn(cases)

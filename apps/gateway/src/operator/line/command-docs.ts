@@ -1,6 +1,6 @@
 import { EXIT_WORDS } from './answer.ts'
 import { CHANGE_OPTIONS, COMMON_OPTIONS, CONFIRM_OPTIONS, type Command } from './command.ts'
-import { optionWords, usageOf } from './help.ts'
+import { optionWords, typedAs, usageOf } from './help.ts'
 
 /** The part of the operating guide on the command line, in Markdown. */
 export function commandDocs(commands: readonly Command[]): string {
@@ -34,7 +34,7 @@ function docsOfNoun(noun: string, verbs: readonly Command[]): string {
     ),
     '',
     '```sh',
-    ...examples.map(([words, does]) => `npm run operator -- ${words}   # ${does}`),
+    ...examples.map(([words, does]) => `${typedAs(words)}   # ${does}`),
     '```',
     '',
   ].join('\n')

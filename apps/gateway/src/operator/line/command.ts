@@ -117,7 +117,7 @@ export function changing<A extends Parameters, O extends Parameters>(
 
 /** Options that every command has. */
 export const COMMON_OPTIONS = {
-  json: flag('Answers as JSON, for programs'),
+  json: flag('Answers as JSON, for programs: say npm run --silent then, since npm has two lines of its own'),
   help: flag('Says what the command does and takes, with examples'),
 } satisfies Parameters
 

@@ -1,7 +1,11 @@
 import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { COMMANDS } from '../commands.ts'
 import { completionScript, PROGRAM, SHELLS } from './completion.ts'
+import { helpOfCommand } from './help.ts'
 
 const hasShell = (shell: string) => {
   try {
@@ -73,4 +77,20 @@ test.for(SHELLS)('[R6.5] %s takes its script', (shell, ctx) => {
   if (!hasShell(shell)) return ctx.skip(`no ${shell} here`)
   const script = completionScript(shell, COMMANDS, ['/bin/true'])
   expect(() => execFileSync(shell, ['-n'], { input: script })).not.toThrow()
+})
+
+test('[R6.5] the line that the help shows, typed as it stands, writes a script and no word of npm’s', ctx => {
+  if (!hasShell('bash')) return ctx.skip('no bash here')
+  const command = COMMANDS.find(({ noun, verb }) => noun === 'completion' && verb === 'bash')
+  const shown = command && helpOfCommand(command).split('\n')
+  const line = shown?.find(text => text.includes(' > ~/.berth-operator'))?.trim() ?? ''
+  const home = mkdtempSync(join(tmpdir(), 'berth-home-'))
+  try {
+    const root = join(import.meta.dirname, '../../../../..')
+    execFileSync('bash', ['--norc', '-c', line], { cwd: root, env: { ...process.env, HOME: home } })
+    const script = readFileSync(join(home, '.berth-operator'), 'utf8')
+    expect(script).toMatch(/^# The operator.s command line/)
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
 })

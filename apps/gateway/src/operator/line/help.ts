@@ -3,6 +3,12 @@ import { type Command, optionsOf, type Parameters } from './command.ts'
 
 const TYPED = 'npm run operator --'
 const COLUMNS = 100
+
+/** An example as it is typed: where what is said goes into a file or a program, npm's own two lines are kept out of it. */
+export function typedAs(words: string): string {
+  const isRead = /--json\b| [>|] /.test(words)
+  return `${isRead ? TYPED.replace('run', 'run --silent') : TYPED} ${words}`
+}
 /** Where the second column of a list begins, at most. */
 const FIRST_COLUMN_MAX = 46
 
@@ -54,7 +60,7 @@ export function helpOfCommand(command: Command): string {
   parts.push(
     rows(Object.entries(optionsOf(command)).map(([name, one]) => [optionWords(name, one), helpOf(one)])),
   )
-  const shown = examples.map(([words, does]) => `  # ${does}\n  ${TYPED} ${words}`)
+  const shown = examples.map(([words, does]) => `  # ${does}\n  ${typedAs(words)}`)
   parts.push(['Examples:', ...shown].join('\n'))
   if (command.formerly && command.formerly.length > 0) {
     parts.push(`${noun} ${command.formerly.join(` and ${noun} `)} is the same as ${noun} ${verb}.`)

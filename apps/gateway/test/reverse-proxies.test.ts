@@ -1,5 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { listSessions, login, signup } from '@berth/contract/account'
@@ -175,6 +177,25 @@ describe.each(Object.entries(PROXIES).filter(([, { program }]) => isHere(program
       // A service that is not there reads all that it is sent: only a proxy would refuse a long body.
       const long = { method: 'POST', body: Buffer.alloc(BODY_BYTES, 'a') }
       expect((await client.ask(NO_SERVICE, '/', long)).status).toBe(404)
+    })
+
+    test('[R6.5] what a client says of its trace is not passed on: strangers do not choose what is traced', async () => {
+      const seen: IncomingHttpHeaders[] = []
+      const behind = createServer((request, answer) => {
+        seen.push(request.headers)
+        answer.end()
+      }).listen(ports.s3, '127.0.0.1')
+      try {
+        await once(behind, 'listening')
+        const traceparent = '00-00000000000000000000000000000001-b7ad6b7169203331-01'
+        expect((await client.ask('s3.test', '/', { headers: { traceparent, 'x-own': 'a' } })).status).toBe(
+          200,
+        )
+        expect(seen).toMatchObject([{ 'x-own': 'a' }])
+        expect(seen[0]).not.toHaveProperty('traceparent')
+      } finally {
+        behind.close()
+      }
     })
 
     test('plain HTTP leads to TLS, and names below the services’ domain to the gateway', async () => {

@@ -75,20 +75,19 @@ export function findHelm(): string | null {
 export const NO_HELM =
   'there is no helm (go install helm.sh/helm/v3/cmd/helm@v3.22.0, and name it in BERTH_HELM)'
 
-/** @returns What the chart makes. @throws Error with Helm's own words where it refuses. */
-export function renderChart(helm: string, values: object, namespace = 'berth'): Rendered[] {
-  const words = [
-    'template',
-    'berth',
-    CHART,
-    '--namespace',
-    namespace,
-    '--kube-version',
-    '1.30.0',
-    '--values',
-    '-',
-  ]
-  const said = execFileSync(helm, words, {
+/**
+ * @param kubeconfig A cluster that Helm asks what runs there; left out: none is.
+ * @returns What the chart makes. @throws Error with Helm's own words where it refuses.
+ */
+export function renderChart(
+  helm: string,
+  values: object,
+  namespace = 'berth',
+  kubeconfig?: string,
+): Rendered[] {
+  const asked = kubeconfig === undefined ? [] : ['--dry-run=server', '--kubeconfig', kubeconfig]
+  const words = ['template', 'berth', CHART, '--namespace', namespace, '--kube-version', '1.30.0', ...asked]
+  const said = execFileSync(helm, [...words, '--values', '-'], {
     input: JSON.stringify(values),
     encoding: 'utf8',
     stdio: ['pipe', 'pipe', 'pipe'],

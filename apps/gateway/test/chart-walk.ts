@@ -28,7 +28,12 @@ import {
 import { deployBody } from '../src/domains/instances/instances-fixture.ts'
 import { openTerminal } from '../src/domains/reach/reach-fixture.ts'
 import { eventually } from '../src/drivers/compute/conformance/tools.ts'
-import { importTree, kubectl, type TestCluster } from '../src/drivers/compute/kubernetes/cluster-fixture.ts'
+import {
+  ADMIN,
+  importTree,
+  kubectl,
+  type TestCluster,
+} from '../src/drivers/compute/kubernetes/cluster-fixture.ts'
 import { gatewayMetadata, imagesLack, layGateway } from './compose-images.ts'
 import { copyTemplate } from './copy-template.ts'
 import { bodyOf, startMailServer } from './mail-server.ts'
@@ -260,6 +265,16 @@ export function describeChart(cluster: () => TestCluster): void {
       const log = async () => (await data(getInstanceLogs, { params: { id } })).text
       await expect.poll(log, POLL).toContain('served')
       expect(await shell('echo ke""pt > ~/file; echo to""ld', /told/)).toBe(true)
+    })
+
+    test('a new version is begun when all gateways of the one before have ended, and other settings one by one', () => {
+      const strategyOf = (image: object) => {
+        const next = { ...values, image: { ...(values.image as object), ...image } }
+        const objects = renderChart(helm ?? '', next, NAMESPACE, ADMIN)
+        return objects.find(({ kind }) => kind === 'Deployment')?.spec.strategy.type
+      }
+      expect(strategyOf({})).toBe('RollingUpdate')
+      expect(strategyOf({ tag: 'next' })).toBe('Recreate')
     })
 
     test('settings are changed by one gateway after the other, and the old one ends in its own time', async () => {

@@ -20,7 +20,7 @@ const CONTAINERD = join(RUN, 'real', 'c.sock')
 /** Its only one. */
 export const NODE = 'localhost'
 /** An administrator's kubeconfig of a cluster with a node that runs pods. */
-const ADMIN = process.env.BERTH_TEST_KUBECONFIG ?? join(RUN, 'admin.kubeconfig')
+export const ADMIN = process.env.BERTH_TEST_KUBECONFIG ?? join(RUN, 'admin.kubeconfig')
 const RBAC = join(import.meta.dirname, '../../../../../../deploy/kubernetes/rbac.yaml')
 /** Of this process alone: another one that tests has its own. */
 const CLASS = `berth-test-${randomBytes(4).toString('hex')}`

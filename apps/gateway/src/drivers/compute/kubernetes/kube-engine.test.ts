@@ -45,7 +45,7 @@ describe.skipIf(!clusterProbe.ok)('machines on Kubernetes', () => {
   beforeAll(async () => {
     cluster = await openTestCluster()
     Object.assign(image.parts, cluster.image.parts)
-  }, 240_000)
+  }, 480_000)
   afterAll(async () => {
     await cluster?.removeCloud(cloudId)
     await cluster?.close()

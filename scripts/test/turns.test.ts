@@ -28,8 +28,9 @@ test('what guards money, who is who, and the first walk take no turns', () => {
   expect(all.filter(file => EACH_TIME.some(pattern => pattern.test(file)))).toEqual([])
 })
 
-test('by turns each file runs on one day of three; without a word none does, and all where that is asked for', () => {
+test('each file runs on one day of three; in a turn that is named, or on any day where all are asked for', () => {
   vi.stubEnv('BERTH_LONG_TESTS', 'turns')
+  vi.stubEnv('BERTH_TEST_TURN', undefined)
   for (const file of all) {
     const ran = days.map(day => !leftToTheirTurn(day).includes(file))
     expect(
@@ -38,10 +39,15 @@ test('by turns each file runs on one day of three; without a word none does, and
     ).toHaveLength(2)
     expect(ran.slice(0, TURN_DAYS), file).toEqual(ran.slice(TURN_DAYS))
   }
-  vi.stubEnv('BERTH_LONG_TESTS', '')
-  expect(days.map(leftToTheirTurn)).toEqual(days.map(() => all))
+  vi.stubEnv('BERTH_TEST_TURN', '1')
+  expect(days.map(leftToTheirTurn)).toEqual(days.map(() => [TURNS[0], TURNS[2]].flat()))
+  vi.stubEnv('BERTH_TEST_TURN', 'all')
+  expect(days.flatMap(leftToTheirTurn)).toEqual([])
+  vi.stubEnv('BERTH_TEST_TURN', '')
   vi.stubEnv('BERTH_LONG_TESTS', 'all')
   expect(days.flatMap(leftToTheirTurn)).toEqual([])
+  vi.stubEnv('BERTH_TEST_TURN', '3')
+  expect(() => leftToTheirTurn(new Date(FROM_MS))).toThrow('BERTH_TEST_TURN')
 })
 
 test('of many cases a whole run has a third, another one each day, and a file by its name has all', () => {
@@ -52,6 +58,7 @@ test('of many cases a whole run has a third, another one each day, and a file by
     expect(thirdOfTurn(cases)).toEqual(cases)
   }
   const thirds = days.slice(0, TURN_DAYS).map(day => {
+    vi.stubEnv('BERTH_TEST_TURN', undefined)
     takeTurn(day)
     return thirdOfTurn(cases)
   })
@@ -66,7 +73,7 @@ test('of many cases a whole run has a third, another one each day, and a file by
 test('what was left is said on one line with how to run it, and nothing is said where nothing was', () => {
   expect(turnLines([])).toEqual([])
   expect(turnLines(['a/one.test.ts', 'e2e/two.spec.ts'])).toEqual([
-    'Left to their turn, one day of three in CI: 2 test files (one.test.ts, two.spec.ts). BERTH_LONG_TESTS=all npm test has them all; a file by its name is run in any case.',
+    'Left to their turn, one day of three: 2 test files (one.test.ts, two.spec.ts). BERTH_TEST_TURN=all npm test has them all; a file by its name is run in any case.',
   ])
   expect(turnLines(all)[0]).toContain(` and ${all.length - 6} more)`)
 })

@@ -1,9 +1,9 @@
 /** In so many days each turn comes once. */
 export const TURN_DAYS = 3
 const DAY_MS = 86_400_000
-/** Says which turns a run has, as it says how much of what is long it does: see `apps/gateway/test/long-runs.ts`. */
+/** Says how much of what is long a run does (`apps/gateway/test/long-runs.ts`); where that is all, it has all turns. */
 const LONG_TESTS = 'BERTH_LONG_TESTS'
-/** Tells the files of a whole run which part of theirs has its turn. */
+/** Says which turn a run has, where it is not the day's: 0, 1, 2 or all. Its files are told by it, too. */
 const TURN = 'BERTH_TEST_TURN'
 /** Files named on the line about what is left to its turn. */
 const NAMED_MAX = 6
@@ -44,11 +44,8 @@ export const TURNS: readonly (readonly string[])[] = [
     'apps/gateway/src/drivers/compute/kubernetes/kube-engine.test.ts',
     // Gateways that are killed with -9, under load, or before something is due.
     'apps/gateway/test/faults/kill-film.test.ts',
-    'apps/gateway/test/faults/stop-rules-kill.test.ts',
     'apps/gateway/test/faults/three-gateways.test.ts',
     'apps/gateway/src/drivers/compute/sandbox/sandbox-recovery.test.ts',
-    // A cloud that was lost, from its backup.
-    'apps/gateway/test/backup.test.ts',
     // What strangers send, and what another gateway hands on.
     'apps/gateway/src/domains/images/covers/covers.test.ts',
     'apps/gateway/src/domains/reach/ssh/hostile-clients.test.ts',
@@ -98,20 +95,25 @@ function turnAt(now: Date): number {
   return Math.floor(now.getTime() / DAY_MS) % TURN_DAYS
 }
 
-/**
- * The test files that a whole run leaves to their turn: none where `BERTH_LONG_TESTS` says `all`, those of other days
- * where it says `turns` or `by-turns`, else all that take turns.
- */
-export function leftToTheirTurn(now: Date): string[] {
-  const wanted = process.env[LONG_TESTS] ?? ''
-  if (wanted === 'all') return []
-  const isByTurns = wanted === 'turns' || wanted === 'by-turns'
-  return TURNS.flatMap((files, turn) => (isByTurns && turn === turnAt(now) ? [] : files))
+/** Which turn a run has: all where that is asked for, one that is named, else the day's. */
+function turnOf(now: Date): number | 'all' {
+  const named = process.env[TURN] ?? ''
+  if (named === 'all' || (named === '' && process.env[LONG_TESTS] === 'all')) return 'all'
+  if (named === '') return turnAt(now)
+  const turn = Number(named)
+  if (!(turn in TURNS)) throw new Error(`${TURN} is all, or a turn from 0 to ${TURN_DAYS - 1}`)
+  return turn
 }
 
-/** Says to the tests of a whole run that they have the turn of a day, unless they are to do everything. */
+/** The test files that a whole run leaves to their turn: those of the others. */
+export function leftToTheirTurn(now: Date): string[] {
+  const has = turnOf(now)
+  return has === 'all' ? [] : TURNS.flatMap((files, turn) => (turn === has ? [] : files))
+}
+
+/** Says to the tests of a whole run which turn it has. */
 export function takeTurn(now: Date): void {
-  if (process.env[LONG_TESTS] !== 'all') process.env[TURN] = String(turnAt(now))
+  process.env[TURN] = String(turnOf(now))
 }
 
 /**
@@ -119,8 +121,8 @@ export function takeTurn(now: Date): void {
  * name.
  */
 export function thirdOfTurn<T>(cases: readonly T[]): readonly T[] {
-  const turn = process.env[TURN]
-  return turn === undefined || turn === '' ? cases : cases.filter((_, at) => at % TURN_DAYS === Number(turn))
+  const turn = process.env[TURN] ?? ''
+  return turn === '' || turn === 'all' ? cases : cases.filter((_, at) => at % TURN_DAYS === Number(turn))
 }
 
 /** Says what was left to its turn, and how it is run; no line where nothing was. */
@@ -129,6 +131,6 @@ export function turnLines(left: readonly string[]): string[] {
   const names = left.slice(0, NAMED_MAX).map(file => file.split('/').at(-1))
   const more = left.length > NAMED_MAX ? ` and ${left.length - NAMED_MAX} more` : ''
   return [
-    `Left to their turn, one day of three in CI: ${left.length} test files (${names.join(', ')}${more}). BERTH_LONG_TESTS=all npm test has them all; a file by its name is run in any case.`,
+    `Left to their turn, one day of three: ${left.length} test files (${names.join(', ')}${more}). BERTH_TEST_TURN=all npm test has them all; a file by its name is run in any case.`,
   ]
 }

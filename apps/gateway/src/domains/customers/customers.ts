@@ -123,6 +123,11 @@ export function isOpen(userId: SQLWrapper): SQL<boolean> {
   return sql<boolean>`exists (select 1 from ${customer} where ${customer.id} = ${userId} and ${customer.closedAt} is null and ${customer.suspendedAt} is null)`
 }
 
+/** Whether the operator keeps an account out, as a condition of a query; one that is gone is not. */
+export function isSuspended(userId: SQLWrapper): SQL<boolean> {
+  return sql<boolean>`exists (select 1 from ${customer} where ${customer.id} = ${userId} and ${customer.closedAt} is null and ${customer.suspendedAt} is not null)`
+}
+
 /** Whether an account is there, as it stands now; one that is kept out is. */
 export async function isThereNow(q: Pick<Queryable, 'select'>, userId: string): Promise<boolean> {
   const rows = await q

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type PaypalServer, startPaypalServer } from '../../../test/paypal-server.ts'
 import { createPaypalPayouts } from '../../drivers/payouts/paypal/paypal-driver.ts'
 import { type PayoutDriver, PayoutUnavailable } from '../../drivers/payouts/port.ts'
+import { readmitCustomer, suspendCustomer } from '../customers/customers.ts'
 import type { Referral } from './referral.ts'
 import { createReferralFixture, type ReferralFixture } from './referral-fixture.ts'
 import { referralPayout } from './tables.ts'
@@ -84,6 +85,20 @@ test('[R9.7] is paid by PayPal, and noted when PayPal says so', async () => {
   await referral.payOut()
   expect(paidTo()).toHaveLength(1)
   expect(await fixture.billing.checkBooks()).toEqual([])
+})
+
+test('[R9.7] [R6.5] whoever is kept out is paid nothing until they are let in again, and others are meanwhile', async () => {
+  const until = new Date(fixture.clock.now().getTime() + 86_400_000)
+  const kept = { userId: mira, at: fixture.clock.now(), reason: 'farming', machinesUntil: until }
+  await fixture.db.transaction(tx => suspendCustomer(tx, kept))
+  const other = await toBePaid()
+  await referral.payOut()
+  expect(paidTo()).toEqual([])
+  expect(await payoutOf()).toMatchObject({ state: 'queued' })
+  expect(paidTo(other)).toHaveLength(1)
+  await fixture.db.transaction(tx => readmitCustomer(tx, mira))
+  await referral.payOut()
+  expect(paidTo()).toMatchObject([{ value: '16.00' }])
 })
 
 test('[R9.7] a lost answer, a gateway that dies behind it and another one pay it once', async () => {

@@ -1,5 +1,5 @@
 import { microFromCents } from '@berth/contract/money'
-import { and, asc, eq, isNotNull, lte } from 'drizzle-orm'
+import { and, asc, eq, isNotNull, lte, ne, not, or } from 'drizzle-orm'
 import {
   type PayoutAnswer,
   PayoutDoubtful,
@@ -7,6 +7,7 @@ import {
   PayoutRefused,
 } from '../../drivers/payouts/port.ts'
 import type { Transaction } from '../../platform/database/database.ts'
+import { isSuspended } from '../customers/customers.ts'
 import type { ReferralDeps } from './referral-deps.ts'
 import { DAY_MS } from './settlement-plan.ts'
 import { tell } from './settlement-steps.ts'
@@ -36,6 +37,8 @@ export function createPayouts(deps: ReferralDeps) {
             isNotNull(referralPayout.lookAt),
             lte(referralPayout.lookAt, now),
             eq(referralPayout.driver, driver.name),
+            // Whoever is kept out is paid once they are let in again; what is on its way is followed.
+            or(ne(referralPayout.state, 'queued'), not(isSuspended(referralPayout.userId))),
           ),
         )
         .orderBy(asc(referralPayout.lookAt))

@@ -1,9 +1,15 @@
 import { PAGE_SIZE_DEFAULT } from '@berth/contract/limits'
-import { listReferralQuarters, type ReferralQuarter, type ReferralSummary } from '@berth/contract/referral'
+import {
+  chooseSettlement,
+  listReferralQuarters,
+  type ReferralQuarter,
+  type ReferralSummary,
+} from '@berth/contract/referral'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
+import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
 import { Answer } from '../../ui/Answer.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { useFormat } from '../../ui/format.ts'
@@ -12,8 +18,14 @@ import { quarterParts } from './ChoiceFields.tsx'
 import classes from './QuartersCard.module.css'
 import { useCents } from './use-cents.ts'
 
+interface QuartersCardProps {
+  summary: ReferralSummary
+  /** A quarter is to be settled otherwise than was chosen, which can be said until it is paid. */
+  onChoose: (quarter: ReferralQuarter) => void
+}
+
 /** What each quarter came to, and what became of it (R2.28, R3.13). */
-export function QuartersCard({ summary: { currency, terms } }: { summary: ReferralSummary }) {
+export function QuartersCard({ summary: { currency, terms }, onChoose }: QuartersCardProps) {
   const { t } = useTranslation('refer')
   const cents = useCents(currency)
   const [page, setPage] = useState(1)
@@ -25,7 +37,7 @@ export function QuartersCard({ summary: { currency, terms } }: { summary: Referr
           <>
             <ul className={classes.quarters}>
               {items.map(quarter => (
-                <QuarterRow key={quarter.quarter} quarter={quarter} />
+                <QuarterRow key={quarter.quarter} quarter={quarter} onChoose={onChoose} />
               ))}
             </ul>
             {total > PAGE_SIZE_DEFAULT && (
@@ -38,16 +50,32 @@ export function QuartersCard({ summary: { currency, terms } }: { summary: Referr
   )
 }
 
-function QuarterRow({ quarter }: { quarter: ReferralQuarter }) {
+function QuarterRow({
+  quarter,
+  onChoose,
+}: { quarter: ReferralQuarter } & Pick<QuartersCardProps, 'onChoose'>) {
   const { t } = useTranslation('refer')
+  const name = t('quarter_name', quarterParts(quarter.quarter))
   const format = useFormat()
   const money = (micro: string | bigint) => format.money(micro, quarter.currency)
   return (
     <li>
-      <span className={classes.name}>{t('quarter_name', quarterParts(quarter.quarter))}</span>
+      <span className={classes.name}>{name}</span>
       <span className={`${classes.sum} tabular`}>{money(quarter.total_earnings_micro)}</span>
       <span className={classes.how}>{useHow(quarter)}</span>
       <span className={`${classes.end} tabular`}>{useEnd(quarter)}</span>
+      {quarter.state === 'to_be_paid' && (
+        <VerifiedButton
+          call={chooseSettlement}
+          variant="default"
+          size="compact-sm"
+          className={classes.change}
+          aria-label={`${t('change')}: ${t('choose_of', { quarter: name })}`}
+          onClick={() => onChoose(quarter)}
+        >
+          {t('change')}
+        </VerifiedButton>
+      )}
     </li>
   )
 }

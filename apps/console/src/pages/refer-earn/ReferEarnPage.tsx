@@ -1,6 +1,11 @@
-import { confirmPaypalAccount, getReferral, type ReferralSummary } from '@berth/contract/referral'
+import {
+  confirmPaypalAccount,
+  getReferral,
+  type ReferralQuarter,
+  type ReferralSummary,
+} from '@berth/contract/referral'
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { queryOf } from '../../api/queries.ts'
 import { told, useChange } from '../../api/use-change.ts'
@@ -28,6 +33,7 @@ export function Page() {
 export function ReferEarn({ atLists = false }: { atLists?: boolean }) {
   const { t } = useTranslation(['refer', 'common'])
   const query = useQuery({ ...queryOf(getReferral, {}), ...KEPT_FRESH })
+  const [asked, setAsked] = useState<ReferralQuarter | null>(null)
   useConfirmation()
   return (
     <>
@@ -43,8 +49,8 @@ export function ReferEarn({ atLists = false }: { atLists?: boolean }) {
               <Lists summary={summary} atLists={atLists} />
             </div>
             <div className={classes.column}>
-              <SettlementCard summary={summary} />
-              <QuartersCard summary={summary} />
+              <SettlementCard summary={summary} asked={asked} onAsk={setAsked} />
+              <QuartersCard summary={summary} onChoose={setAsked} />
               <HowItWorks summary={summary} />
             </div>
           </div>

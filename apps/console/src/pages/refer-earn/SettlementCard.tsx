@@ -19,13 +19,19 @@ import classes from './SettlementCard.module.css'
 import { SettlementDialog } from './SettlementDialog.tsx'
 import { useCents } from './use-cents.ts'
 
+interface SettlementCardProps {
+  summary: ReferralSummary
+  /** The quarter that has ended of which it is asked how it is settled; null: of none. */
+  asked: ReferralQuarter | null
+  onAsk: (quarter: ReferralQuarter | null) => void
+}
+
 /** What the quarter that runs comes to and how it is settled, and quarters that wait for a choice (R2.28, R9.7). */
-export function SettlementCard({ summary }: { summary: ReferralSummary }) {
+export function SettlementCard({ summary, asked, onAsk }: SettlementCardProps) {
   const { t } = useTranslation('refer')
   const format = useFormat()
   const cents = useCents(summary.currency)
   const { quarter, terms, paypal, to_choose } = summary
-  const [asked, setAsked] = useState<ReferralQuarter | null>(null)
   /** Open for its own sake, or because money was chosen, which needs it. */
   const [paypalFor, setPaypalFor] = useState<'itself' | 'cash' | null>(null)
   const choose = useChange(chooseSettlement)
@@ -59,7 +65,7 @@ export function SettlementCard({ summary }: { summary: ReferralSummary }) {
             </strong>{' '}
             {ended.choose_until && t('choose_until', { date: format.date(ended.choose_until) })}
           </span>
-          <VerifiedButton call={chooseSettlement} size="compact-sm" onClick={() => setAsked(ended)}>
+          <VerifiedButton call={chooseSettlement} size="compact-sm" onClick={() => onAsk(ended)}>
             {t('choose')}
           </VerifiedButton>
         </div>
@@ -84,7 +90,7 @@ export function SettlementCard({ summary }: { summary: ReferralSummary }) {
       <SettlementDialog
         quarter={asked}
         summary={summary}
-        onClose={() => setAsked(null)}
+        onClose={() => onAsk(null)}
         onPaypal={() => setPaypalFor('itself')}
       />
       <PaypalDialog

@@ -62,7 +62,7 @@ function SettlementForm({
         onChange={type => form.setFieldValue('reward_type', type)}
         onPaypal={onPaypal}
       />
-      {quarter.choose_until && (
+      {quarter.choose_until && quarter.state !== 'to_be_paid' && (
         <p className={classes.hint}>{t('without_choice', { date: format.date(quarter.choose_until) })}</p>
       )}
     </DialogForm>

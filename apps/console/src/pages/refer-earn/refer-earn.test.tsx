@@ -162,6 +162,29 @@ test('[R2.25] a quarter that has ended asks how it is settled, in a dialog', asy
   })
 })
 
+test('[R2.25] what was chosen of a quarter that has ended can be changed until it is paid', async () => {
+  const due = madeQuarter({
+    ...{ quarter: '2026-Q3', state: 'to_be_paid', amount_micro: '40000000', reward_type: 'cash' },
+    ...{ payout_at: '2026-10-05T00:00:00.000Z', pending_payout_micro: '32000000' },
+  })
+  const { sent } = await open({
+    [listReferralQuarters.operation]: () =>
+      pageOf([madeQuarter(), due, { ...due, quarter: '2026-Q2', state: 'paying' as const }]),
+    [chooseSettlement.operation]: () => ({ ...due, state: 'credited', reward_type: 'bonus' }),
+  })
+  const buttons = await screen.findAllByRole('button', { name: /^Change: / })
+  expect(buttons.map(button => button.getAttribute('aria-label'))).toEqual(['Change: How Q3 2026 is settled'])
+  act(() => buttons[0]?.click())
+  const dialog = await screen.findByRole('dialog', { name: 'Settle Q3 2026' })
+  act(() => within(dialog).getByRole('radio', { name: /Bonus/ }).click())
+  act(() => within(dialog).getByRole('button', { name: 'Settle this way' }).click())
+  await waitFor(() => {
+    const put = sent.find(({ operation }) => operation === chooseSettlement.operation)
+    expect(put?.path).toBe('/gateway/api/referral/quarter/2026-Q3')
+    expect(put?.body).toEqual({ reward_type: 'bonus' })
+  })
+})
+
 test('the link of the mail confirms the PayPal account once, and leaves the address', async () => {
   const { page, sent } = await open(
     { [confirmPaypalAccount.operation]: () => ({ ...PAYPAL, state: 'confirmed' }) },

@@ -71,6 +71,7 @@ export const TURNS: readonly (readonly string[])[] = [
     'apps/gateway/src/drivers/compute/sandbox/sandbox-image-faults.test.ts',
     'apps/gateway/src/drivers/compute/sandbox/sandbox-image-makers.test.ts',
     'apps/gateway/test/dockerfile-images.test.ts',
+    'apps/gateway/test/faults/kill-builder.test.ts',
     'apps/gateway/test/own-images.test.ts',
     'apps/gateway/test/three-engines.test.ts',
     // Disks and databases that fail, and backups of older and newer versions.

@@ -29,6 +29,7 @@ test('by turns each of the randomised tests does more once in three days, and so
 
 test('the whole suite of a cluster has its turn on the day of its file', () => {
   vi.stubEnv('BERTH_LONG_TESTS', 'turns')
+  vi.stubEnv('BERTH_TEST_TURN', undefined)
   const days = Array.from({ length: 3 }, (_, day) => new Date(Date.UTC(2026, 11, 30) + day * DAY_MS))
   const isWhole = days.map(now => {
     vi.useFakeTimers({ now, toFake: ['Date'] })

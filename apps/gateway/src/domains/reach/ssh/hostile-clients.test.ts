@@ -12,6 +12,7 @@ import { createMachineTurns, PROCESS_CLOCKS } from '../streams/machine-turns.ts'
 import { STREAM_LIMITS } from '../streams/stream-limits.ts'
 import type { GatewaySide } from './gateway-side.ts'
 import { createHostKeys } from './host-keys.ts'
+import { makeKeyPair } from './key-pair-fixture.ts'
 import { SSH_LIMITS, SSH_TURNS, type SshLimits, WINDOW_BYTES_MAX, WINDOW_BYTES_MIN } from './ssh-limits.ts'
 import { createSshServer, type SshServer } from './ssh-server.ts'
 import { sshSentence } from './ssh-words.ts'
@@ -29,7 +30,7 @@ const STUCK_CHANNELS = 70
 const HANDED_BYTES = 2 * 64 * 1024
 const STUCK_PORT = 1_000
 const HOLE_PORT = 2_000
-const keys = ssh2.utils.generateKeyPairSync('ed25519')
+const keys = makeKeyPair()
 
 let server: SshServer | null = null
 let askedForPorts = 0
@@ -293,7 +294,7 @@ test('[R2.23] keys that are refused are so many on a connection, and so many of 
   const port = await start({ triesMax: 3, refusalsPerMinuteMax: 5 }, undefined, undefined, {
     countRefusal: async () => ({ current: ++refusals, ttlMs: 60_000 }),
   })
-  const others = Array.from({ length: 6 }, () => ssh2.utils.generateKeyPairSync('ed25519').private)
+  const others = Array.from({ length: 6 }, () => makeKeyPair().private)
   /** How many keys were asked about before the connection was closed. */
   const tries = async () => {
     const before = refusals

@@ -85,7 +85,7 @@ describe.skipIf(missing !== null)('a Docker Engine that is killed in a start', (
       await daemon.kill()
       // As it is found where the kill comes some 20 ms after the call, which only chance would repeat: nothing runs, and
       // neither the engine's program for machines nor what it is called by was there yet.
-      for (const { pid } of processesOf(Id)) process.kill(pid, 'SIGKILL')
+      for (const { pid } of processesOf(Id)) endProcess(pid)
       await eventually(() => expect(processesOf(Id)).toEqual([]))
       rmSync(join(daemon.dir, STARTS, Id, 'runtime'))
       rmSync(join(daemon.dir, MADE, Id), { recursive: true })
@@ -131,4 +131,13 @@ function processesOf(containerId: string): { pid: number; words: string[]; isIns
       return []
     }
   })
+}
+
+/** One that has ended meanwhile is as well. */
+function endProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }

@@ -18,6 +18,7 @@ import { fingerprintOf } from '../../../ssh-keys/public-key.ts'
 import { eventually } from '../../reach-fixture.ts'
 import { createMachineTurns, PROCESS_CLOCKS } from '../../streams/machine-turns.ts'
 import { STREAM_LIMITS } from '../../streams/stream-limits.ts'
+import { makeKeyPair } from '../key-pair-fixture.ts'
 import type { SshLimits } from '../ssh-limits.ts'
 import { createSshBeside, type SshBeside } from './ssh-beside.ts'
 
@@ -27,7 +28,7 @@ import { createSshBeside, type SshBeside } from './ssh-beside.ts'
 const BYTES = 3_000_000
 /** Longer than anything takes that does not hang. */
 const PATIENCE_MS = 60_000
-const keys = ssh2.utils.generateKeyPairSync('ed25519')
+const keys = makeKeyPair()
 const blob = Buffer.from(keys.public.split(' ')[1] ?? '', 'base64')
 
 const ends: (() => void)[] = []

@@ -34,12 +34,15 @@ export async function startGateway(settings: Record<string, string> = {}): Promi
   const dataDir = await mkdtemp(join(tmpdir(), 'berth-e2e-'))
   const database = await makeDatabase()
   const program = await builtGateway()
-  const port = await freePort()
+  // Walks beside this one have a gateway of their own, which may have the usual ports of SSH and S3.
+  const [port, sshPort, s3Port] = [await freePort(), await freePort(), await freePort()]
   const printed: string[] = []
   const env = {
     ...process.env,
     BERTH_DATA_DIR: dataDir,
     BERTH_PORT: String(port),
+    BERTH_SSH_PORT: String(sshPort),
+    BERTH_S3_PORT: String(s3Port),
     DATABASE_URL: database.url,
     // Usage is posted often, so that the walk sees it on the receipt.
     BERTH_METERING_MS: '1000',

@@ -90,6 +90,8 @@ describe('[R6.5] what an operator types', () => {
     ['credits list a b', /b is too much/],
     ['credits list a --amount 5', /--amount does not go with credits list/],
     ['credits give a --kind bonus', /Say with --amount/],
+    ['credits give a --amount -5 --kind bonus', /^Say after --amount what it is; .* as --amount=-5\./],
+    ['credits give a --amount=-5 --kind bonus', /--amount|more than nothing|decimals/],
     ['credits give a --amount 0 --kind bonus', /more than nothing/],
     ['credits give a --amount 1.234 --kind bonus', /two decimals/],
     ['credits give a --amount 10000000 --kind bonus', /less than ten million/],

@@ -82,8 +82,13 @@ function split(commands: readonly Command[], args: readonly string[]) {
     return { values: values as Record<string, string | boolean | undefined>, positionals }
   } catch (error) {
     if (error instanceof UsageError) throw error
-    const words = (error instanceof Error ? error.message : String(error)).split('. To specify')[0]
-    throw new UsageError(`${words?.replace(/\.?$/, '.')} ${HOW}`)
+    const words = error instanceof Error ? error.message : String(error)
+    const [, dashed] = /^Option '(?:-\w, )?(--[\w-]+)[^']*' argument is ambiguous/.exec(words) ?? []
+    if (dashed !== undefined)
+      throw new UsageError(
+        `Say after ${dashed} what it is; what begins with a dash is typed as ${dashed}=-5. ${HOW}`,
+      )
+    throw new UsageError(`${words.split('. To specify')[0]?.replace(/\.?$/, '.')} ${HOW}`)
   }
 }
 

@@ -137,6 +137,18 @@ export function accountSuite(name: string, keeper: AccountKeeper): void {
         expect(await walletOf({})).toBe('USD')
       })
 
+      test('[R2.11] tells of the code that it came by, and of none where there is none', async () => {
+        const accountBy = async (choice: { referralCode?: string }) => {
+          const email = someAddress()
+          await bench.call(signup, { body: signUpBody(email, choice) })
+          return (await whoIs((await signIn(email)).data ?? '')).data?.id
+        }
+        const code = `friend-${Math.random().toString(36).slice(2)}`
+        await accountBy({})
+        const userId = await accountBy({ referralCode: code })
+        await expect.poll(() => bench.referred).toMatchObject([{ userId, code }])
+      })
+
       test('by an address that has an account answers as any other, makes none, and changes nothing', async () => {
         const email = someAddress()
         const sign = (more: Record<string, unknown> = {}) =>

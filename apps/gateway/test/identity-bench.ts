@@ -9,6 +9,7 @@ import { PATIENCE_MS } from '../../../scripts/test/patience-ms.ts'
 import { createAudit } from '../src/domains/audit/audit.ts'
 import { auditRoutes } from '../src/domains/audit/routes.ts'
 import { createBilling } from '../src/domains/billing/billing.ts'
+import { accountReferred } from '../src/domains/identity/events.ts'
 import { createIdentity, type Identity } from '../src/domains/identity/identity.ts'
 import { identityRoutes } from '../src/domains/identity/routes.ts'
 import { userAccount } from '../src/domains/identity/tables.ts'
@@ -98,6 +99,10 @@ export async function createIdentityBench(options: BenchOptions = {}) {
   const mailbox = createMailboxDriver({ db: database.db, clock })
   const jobs = createJobs({ database, log })
   const events = createEvents({ db: database.db, jobs, log })
+  const referred: { userId: string; code: string }[] = []
+  events.on(accountReferred, 'bench', async (_, told) => {
+    referred.push(told)
+  })
   const queue = createMailQueue({
     jobs,
     driver: options.mailDriver ?? mailbox,
@@ -171,6 +176,8 @@ export async function createIdentityBench(options: BenchOptions = {}) {
     queue,
     audit,
     notifications,
+    /** Who signed up by which code, as whoever rewards that is told. */
+    referred,
     /** Waits that slowed-down sign-ins were given, in milliseconds. */
     pauses,
     origin: server.origin,

@@ -175,6 +175,31 @@ test('[B3] [R2.22] what was paid in another tab since the form was drawn is said
   expect(known).toEqual(['t_0', 't_1', 't_3'])
 })
 
+test('[B3] [R2.22] who has only auto top-ups among the newest pays all the same, since an older one may be their own', async () => {
+  const sample = (sampleOf(listTransactions.data) as { items: Transaction[] }).items[0] as Transaction
+  const items = Array.from({ length: 10 }, (_, at) => ({
+    ...{ ...sample, id: `t_${at}`, status: 'settled' },
+    about: { ...sample.about, origin: 'auto' },
+  }))
+  const bodies: unknown[] = []
+  const { sent } = await showForm(madeBalance(), {
+    answers: {
+      [listTransactions.operation]: () => ({ items, total: 12, page: 1, page_size: 10 }),
+      [topup.operation]: ({ body }) => {
+        bodies.push(body)
+        return { status: 'settled', transaction_id: 't_x', amount: 2_500, currency: 'USD', next_url: null }
+      },
+    },
+  })
+  await waitFor(() =>
+    expect(sent.some(({ operation }) => operation === listTransactions.operation)).toBe(true),
+  )
+  fireEvent.click(screen.getByRole('button', { name: 'Card that works' }))
+  fireEvent.click(screen.getByRole('button', { name: 'Pay $25.00 now' }))
+  await waitFor(() => expect(bodies).toHaveLength(1))
+  expect(bodies[0]).not.toHaveProperty('after')
+})
+
 interface Shown
   extends Partial<Pick<ComponentProps<typeof TopupForm>, 'platform' | 'onInFlight' | 'onLeave'>> {
   answers?: Answers

@@ -20,23 +20,26 @@ export interface PaidElsewhere {
 export function usePaidElsewhere(): PaidElsewhere {
   const known = useRef<Promise<string | null | undefined> | null>(null)
   useEffect(() => {
-    known.current ??= newestTopup().then(
-      newest => newest?.id ?? null,
-      () => undefined,
-    )
+    known.current ??= newestTopup().then(idOf, () => undefined)
   }, [])
   return {
     known: async () => await known.current,
     find: async () => {
       const newest = await newestTopup().catch(() => undefined)
-      known.current = Promise.resolve(newest === undefined ? undefined : (newest?.id ?? null))
-      return newest ?? null
+      known.current = Promise.resolve(idOf(newest))
+      return newest ?? (total > items.length ? undefined : null)
     },
   }
 }
 
-async function newestTopup(): Promise<Transaction | null> {
+function idOf(newest: Transaction | null | undefined): string | null | undefined {
+  return newest === undefined ? undefined : (newest?.id ?? null)
+}
+
+/** @returns Null where there is none; undefined where there may be one behind those that were looked through. */
+async function newestTopup(): Promise<Transaction | null | undefined> {
   const query = { type: 'topup', page: 1, page_size: LOOKED_THROUGH } as const
-  const { items } = await request(listTransactions, { query }, { silent: true })
-  return items.find(({ status, about }) => status !== 'failed' && about.origin === 'customer') ?? null
+  const { items, total } = await request(listTransactions, { query }, { silent: true })
+  const newest = items.find(({ status, about }) => status !== 'failed' && about.origin === 'customer')
+  return newest ?? (total > items.length ? undefined : null)
 }

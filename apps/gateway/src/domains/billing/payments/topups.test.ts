@@ -97,6 +97,7 @@ test('[B3] [R2.22] of two forms that know of no other top-up one pays, also when
   // The same one again is told what became of it, and whoever knows of it may pay again.
   const paid = both.find((_, nth) => tried[nth]?.status === 'fulfilled') ?? topupRequest(userId)
   const { transaction_id: after } = await billing.topUp(paid)
+  fixture.clock.advance(1)
   await billing.topUp(topupRequest(userId, { amountCents: 300, after }))
   // What charged nothing is none, and whoever says nothing of it does not mind.
   const declined = topupRequest(userId, { source: '4000000000000002' })
@@ -106,9 +107,20 @@ test('[B3] [R2.22] of two forms that know of no other top-up one pays, also when
   })
   const { items } = await billing.transactions(userId, { type: 'topup', page: 1, page_size: 10 })
   const newest = items.find(({ status }) => status === 'settled')?.id ?? ''
+  fixture.clock.advance(1)
   await billing.topUp(topupRequest(userId, { amountCents: 100, after: newest }))
   await billing.topUp(topupRequest(userId, { amountCents: 100 }))
   expect(await billing.balanceCents(userId)).toBe(1_600)
+  // One that was known and came to nothing makes no older one another.
+  fixture.clock.advance(1)
+  const { transaction_id: waiting } = await billing.topUp(
+    topupRequest(userId, { source: '4000002500003155' }),
+  )
+  await billing.cancelTopup(userId, waiting)
+  await billing.topUp(topupRequest(userId, { amountCents: 100, after: waiting }))
+  await expect(billing.topUp(topupRequest(userId, { after: waiting }))).rejects.toMatchObject({
+    code: 'topup_elsewhere',
+  })
 })
 
 test('[B3] the same key of two customers is two top-ups', async () => {

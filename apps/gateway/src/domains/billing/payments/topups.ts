@@ -8,7 +8,7 @@ import {
   TOPUP_CENTS_MAX,
   TOPUP_CENTS_MIN,
 } from '@berth/contract/limits'
-import { and, desc, eq, isNull, notInArray } from 'drizzle-orm'
+import { and, desc, eq, gte, isNull, ne, notInArray } from 'drizzle-orm'
 import { type PaymentDriver, PaymentRefused, PaymentUnavailable } from '../../../drivers/payments/port.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
@@ -267,22 +267,25 @@ async function findOrCreate(
 
 /**
  * Whoever pays twice without knowing it has two forms open. Auto top-ups are none of it, nor is what charged nothing.
- * @throws ApiError `topup_elsewhere` where the customer's newest top-up is another one.
+ * @throws ApiError `topup_elsewhere` where the customer has begun another one since the one that they know of.
  */
 async function requireNewest(tx: Transaction, userId: string, known: string | null): Promise<void> {
-  const [newest] = await tx
-    .select({ id: paymentIntent.id })
-    .from(paymentIntent)
-    .where(
-      and(
-        eq(paymentIntent.userId, userId),
-        eq(paymentIntent.origin, 'customer'),
-        notInArray(paymentIntent.state, ['failed', 'canceled']),
-      ),
-    )
-    .orderBy(desc(paymentIntent.createdAt), desc(paymentIntent.id))
-    .limit(1)
-  if (newest && `t_${newest.id}` !== known) throw new ApiError('topup_elsewhere')
+  const knownId = (known !== null && ID_PATTERN.exec(known)?.[1]) || null
+  const isOwn = eq(paymentIntent.userId, userId)
+  const [before] =
+    knownId === null
+      ? []
+      : await tx
+          .select()
+          .from(paymentIntent)
+          .where(and(isOwn, eq(paymentIntent.id, knownId)))
+  const others = and(
+    isOwn,
+    eq(paymentIntent.origin, 'customer'),
+    notInArray(paymentIntent.state, ['failed', 'canceled']),
+    before && and(ne(paymentIntent.id, before.id), gte(paymentIntent.createdAt, before.createdAt)),
+  )
+  if ((await tx.$count(paymentIntent, others)) > 0) throw new ApiError('topup_elsewhere')
 }
 
 /** @throws ApiError `topup_limit` when another payment would be one too many to wait for. */

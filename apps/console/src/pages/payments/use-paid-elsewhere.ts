@@ -27,7 +27,7 @@ export function usePaidElsewhere(): PaidElsewhere {
     find: async () => {
       const newest = await newestTopup().catch(() => undefined)
       known.current = Promise.resolve(idOf(newest))
-      return newest ?? (total > items.length ? undefined : null)
+      return newest ?? null
     },
   }
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { open, statfs, writeFile } from 'node:fs/promises'
+import { type FileHandle, open, statfs, writeFile } from 'node:fs/promises'
 import { readTar } from '../../../platform/tar/read-tar.ts'
 import { TAR_END, tarHeader, tarPadding } from '../../../platform/tar/tar-writer.ts'
 import { layerEntries, NotForImages } from './layer-entries.ts'
@@ -18,8 +18,8 @@ const CHANGED_EXIT_CODE = 1
 const ERROR_CHARS_MAX = 500
 
 /**
- * Makes a layer of what a machine has changed, and those plain that go below it so: the archive that a program writes of it, told as OCI has it. The same files
- * give the same layer.
+ * Makes a layer of what a machine has changed, and those plain that go below it so: the archive that a program writes of
+ * it, told as OCI has it. The same files give the same layer.
  * @throws OciFailure `too_large`, `no_room`; NotForImages; Error where the files cannot be read.
  */
 export async function packLayer(
@@ -27,6 +27,8 @@ export async function packLayer(
   onProgress: (progress: { bytes_done: number; bytes_total: number }) => void,
 ): Promise<void> {
   const [program = '', ...args] = orders.argv
+  // Before the program: Node passes over what one that has ended still had to say where nobody reads it yet.
+  const file = await open(orders.out, 'wx', 0o644)
   const child = spawn(program, args, {
     cwd: '/',
     env: { PATH: '/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' },
@@ -38,7 +40,7 @@ export async function packLayer(
   })
   const ended = once(child, 'close')
   try {
-    const layer = await write(orders, child.stdout, bytes =>
+    const layer = await write(orders, file, child.stdout, bytes =>
       onProgress({ bytes_done: bytes, bytes_total: orders.bytes_max }),
     )
     const [code] = await ended
@@ -53,13 +55,14 @@ export async function packLayer(
   }
 }
 
+/** Writes the layer and closes its file. Reads from the moment that it is called. */
 async function write(
   orders: PackOrders,
+  file: FileHandle,
   archive: AsyncIterable<Uint8Array>,
   onBytes: (done: number) => void,
 ): Promise<PackedLayer> {
   const hash = createHash('sha256')
-  const file = await open(orders.out, 'wx', 0o644)
   const leftOut = new Set(orders.left_out)
   let size = 0
   let looked = Number.NEGATIVE_INFINITY

@@ -86,6 +86,7 @@ const kube = await createKubeEngine({
     storageClass: CLASS,
     volumeClass: CLASS,
     volumesShared: true,
+    snapshotClass: null,
     sizesEnforced: false,
     runtimeClass: null,
     userNamespaces: false,

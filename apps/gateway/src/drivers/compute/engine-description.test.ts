@@ -41,6 +41,7 @@ describe('an engine’s description', () => {
         context: 'prod',
         storage_class: 'fast-ssd',
         shared_volumes: true,
+        snapshot_class: 'csi-snapshots',
         node_selector: { 'berth.example/machines': 'yes' },
         network_policies: 'enforced',
         customer_images: 'allowed',

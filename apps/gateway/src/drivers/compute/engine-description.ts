@@ -90,6 +90,8 @@ const kubernetes = z
     volume_class: nameField.optional(),
     /** Whether that class gives a volume to machines on several nodes (ReadWriteMany). */
     shared_volumes: z.boolean().default(false),
+    /** By which snapshots of volumes are made, of the same storage; without it, volumes are not copied. */
+    snapshot_class: nameField.optional(),
     /** Whether those classes hold what is stored to its size: Kubernetes does not tell. */
     sizes_enforced: z.boolean().default(false),
     /** What runs machines, such as `gvisor` or `kata`; without it, the nodes' own choice. */

@@ -113,6 +113,7 @@ function termsOf(described: DescribedCluster): ClusterTerms {
     storageClass: storage_class,
     volumeClass: described.volume_class ?? storage_class,
     volumesShared: described.shared_volumes,
+    snapshotClass: described.snapshot_class ?? null,
     sizesEnforced: described.sizes_enforced,
     runtimeClass: runtime_class,
     userNamespaces: described.user_namespaces,

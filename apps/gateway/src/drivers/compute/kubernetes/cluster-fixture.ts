@@ -11,6 +11,7 @@ import { layTestTree } from '../docker/test-image.ts'
 import type { ImageRecipe } from '../port/images.ts'
 import type { ClusterTerms } from './kube-engine.ts'
 import { createKubeLink, type KubeLink, type KubePlace } from './kube-link.ts'
+import { createSnapshotter, SNAPSHOT_KINDS } from './snapshotter-fixture.ts'
 
 const run = promisify(execFile)
 const PEERS = process.env.PEERS ?? join(homedir(), '.cache', 'peers')
@@ -118,6 +119,7 @@ export async function openTestCluster(): Promise<TestCluster> {
       storageClass: CLASS,
       volumeClass: CLASS,
       volumesShared: true,
+      snapshotClass: CLASS,
       sizesEnforced: false,
       runtimeClass: null,
       userNamespaces: false,
@@ -258,14 +260,22 @@ export async function importTree(
 async function provision(admin: KubeLink, folder: string) {
   execFileSync(KUBE, ['kubectl', '--kubeconfig', ADMIN, 'apply', '-f', '-'], {
     input: JSON.stringify({
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'StorageClass',
-      metadata: { name: CLASS },
-      provisioner: 'kubernetes.io/no-provisioner',
-      volumeBindingMode: 'Immediate',
-      allowVolumeExpansion: true,
+      ...{ apiVersion: 'v1', kind: 'List' },
+      items: [
+        {
+          apiVersion: 'storage.k8s.io/v1',
+          kind: 'StorageClass',
+          metadata: { name: CLASS },
+          provisioner: 'kubernetes.io/no-provisioner',
+          volumeBindingMode: 'Immediate',
+          allowVolumeExpansion: true,
+        },
+        SNAPSHOT_KINDS,
+      ],
     }),
   })
+  await kubectl('wait', '--for=condition=Established', 'crd', SNAPSHOT_KINDS.metadata.name, '--timeout=30s')
+  const snapshotter = createSnapshotter(admin, CLASS, folder)
   const made = new Set<string>()
   let isOver = false
 
@@ -274,11 +284,13 @@ async function provision(admin: KubeLink, folder: string) {
       'GET',
       '/api/v1/persistentvolumeclaims',
     )
-    for (const { metadata, spec, status } of claims) {
+    for (const claim of claims) {
+      const { metadata, spec, status } = claim
       const uid = metadata?.uid ?? ''
       if (spec?.storageClassName !== CLASS || status?.phase !== 'Pending' || made.has(uid)) continue
-      made.add(uid)
       await mkdir(join(folder, uid), { recursive: true })
+      if (!(await snapshotter.fill(claim, join(folder, uid)))) continue
+      made.add(uid)
       const volume = {
         apiVersion: 'v1',
         kind: 'PersistentVolume',
@@ -298,6 +310,7 @@ async function provision(admin: KubeLink, folder: string) {
       'GET',
       '/api/v1/persistentvolumes',
     )
+    await snapshotter.round(volumes)
     for (const { metadata, spec, status } of volumes) {
       if (spec?.storageClassName !== CLASS || status?.phase !== 'Released') continue
       await rm(spec.hostPath?.path ?? '', { recursive: true, force: true })

@@ -9,10 +9,10 @@ import { capabilitiesOf } from './kube-capabilities.ts'
 import { createKubeDatagrams } from './kube-datagrams.ts'
 import { runExec } from './kube-exec.ts'
 import { createKubeImages, PULL_TIMEOUT_MS } from './kube-images.ts'
-import { createKubeLink, type KubePlace, translated } from './kube-link.ts'
+import { createKubeLink, type KubePlace, orNull, translated } from './kube-link.ts'
 import { createKubeLogs } from './kube-logs.ts'
 import { createKubeMachines } from './kube-machines.ts'
-import { createNames, INSTANCE_LABEL } from './kube-names.ts'
+import { createNames, INSTANCE_LABEL, SNAPSHOTS_API } from './kube-names.ts'
 import { createKubeNodes } from './kube-nodes.ts'
 import { createKubeObjects } from './kube-objects.ts'
 import { createKubePorts } from './kube-ports.ts'
@@ -33,6 +33,8 @@ export interface ClusterTerms {
   volumeClass: string | null
   /** Whether volumes are for machines on several nodes. */
   volumesShared: boolean
+  /** By which snapshots of volumes are made; null where the operator names none. */
+  snapshotClass: string | null
   sizesEnforced: boolean
   runtimeClass: string | null
   userNamespaces: boolean
@@ -71,6 +73,7 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
   const id = await idOf(link)
   const names = createNames(cloudId)
   const objects = createKubeObjects({ link, names, cloudId })
+  const servesSnapshots = terms.snapshotClass !== null && (await serves(link, SNAPSHOTS_API))
   const sweep = () =>
     void objects.sweepPods(PULL_TIMEOUT_MS).catch(error => log.debug({ err: error }, 'pods were not swept'))
   sweep()
@@ -180,6 +183,8 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
       isShared: terms.volumesShared,
       isBounded: terms.sizesEnforced,
       helperImage: terms.helperImage,
+      snapshotClass: terms.snapshotClass,
+      servesSnapshots,
     }),
     network: {
       connect: (machine, port) =>
@@ -237,4 +242,10 @@ async function idOf(link: Awaited<ReturnType<typeof createKubeLink>>): Promise<s
     )
     return `kubernetes:${metadata.uid}`
   })
+}
+
+/** Whether a cluster has a group of resources that not all have. */
+async function serves(link: Awaited<ReturnType<typeof createKubeLink>>, api: string): Promise<boolean> {
+  const found = translated(`asking a cluster for ${api}`, () => orNull(link.json('GET', `/apis/${api}`)))
+  return (await found) !== null
 }

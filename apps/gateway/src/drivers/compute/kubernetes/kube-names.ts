@@ -12,6 +12,8 @@ export const CLOUD_LABEL = 'berth.cloud'
 export const INSTANCE_LABEL = 'berth.instance'
 /** The volume that a claim is. */
 export const VOLUME_LABEL = 'berth.volume'
+/** The volume that a claim is to become: what it is a copy of has not all come yet. */
+export const COPYING_LABEL = 'berth.copying'
 /** What a helping pod is for, such as `measure`. */
 export const ERRAND_LABEL = 'berth.errand'
 /** Whose namespace it is, as a digest. */
@@ -21,6 +23,8 @@ export const TENANT_LABEL = 'berth.tenant'
 export const RUNS_ANNOTATION = 'berth/runs'
 /** On a machine's disk: what the image has in the home lies on it. */
 export const LAID_ANNOTATION = 'berth/laid'
+/** On a volume's claim that is a copy: how many bytes came with it. */
+export const COPIED_ANNOTATION = 'berth/copied-bytes'
 /** On a pod: the GPUs that it was given, by the ids that `size` tells. */
 export const GPUS_ANNOTATION = 'berth/gpus'
 /** On a pod: by which rule it goes when its command ends; none for an image's own command. */
@@ -58,12 +62,21 @@ export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH)
 }
 
+/** Where snapshots of volumes are served, where they are. */
+export const SNAPSHOTS_API = 'snapshot.storage.k8s.io/v1'
+
+type KubeKind =
+  | 'pods'
+  | 'persistentvolumeclaims'
+  | 'secrets'
+  | 'configmaps'
+  | 'resourcequotas'
+  | 'services'
+  | 'volumesnapshots'
+
 /** Where an object is at the API server, or, without a name, all of its kind; without a namespace, of all of them. */
-export function pathOf(
-  kind: 'pods' | 'persistentvolumeclaims' | 'secrets' | 'configmaps' | 'resourcequotas' | 'services',
-  namespace: string | null,
-  name?: string,
-): string {
+export function pathOf(kind: KubeKind, namespace: string | null, name?: string): string {
+  const api = kind === 'volumesnapshots' ? `/apis/${SNAPSHOTS_API}` : '/api/v1'
   const place = namespace === null ? '' : `/namespaces/${namespace}`
-  return `/api/v1${place}/${kind}${name === undefined ? '' : `/${name}`}`
+  return `${api}${place}/${kind}${name === undefined ? '' : `/${name}`}`
 }

@@ -6,6 +6,7 @@ import { KubeRefusal } from './kube-errors.ts'
 import { type KubeLink, orNull } from './kube-link.ts'
 import {
   CLOUD_LABEL,
+  type COPYING_LABEL,
   ERRAND_LABEL,
   FIELD_MANAGER,
   INSTANCE_LABEL,
@@ -34,9 +35,9 @@ export function createKubeObjects(deps: { link: KubeLink; names: KubeNames; clou
   /** In which namespace a disk was, by its label and id: the next question goes there. */
   const places = new Map<string, string>()
 
-  /** The disk of a machine or of a volume; null where there is none that is this cloud's. */
+  /** The disk of a machine, of a volume or of a copy under way; null where there is none that is this cloud's. */
   async function findDisk(
-    label: typeof INSTANCE_LABEL | typeof VOLUME_LABEL,
+    label: typeof INSTANCE_LABEL | typeof VOLUME_LABEL | typeof COPYING_LABEL,
     id: string,
   ): Promise<FoundDisk | null> {
     if (!MACHINE_ID_PATTERN.test(id)) return null
@@ -47,7 +48,9 @@ export function createKubeObjects(deps: { link: KubeLink; names: KubeNames; clou
       const claim = await orNull(
         link.json<V1PersistentVolumeClaim>('GET', pathOf('persistentvolumeclaims', place, name)),
       )
-      if (claim?.metadata?.labels?.[CLOUD_LABEL] === cloudId) return { namespace: place, claim }
+      const labels = claim?.metadata?.labels
+      if (claim && labels?.[CLOUD_LABEL] === cloudId && labels[label] === id)
+        return { namespace: place, claim }
       places.delete(key)
     }
     const [claim] = await listDisks(key)

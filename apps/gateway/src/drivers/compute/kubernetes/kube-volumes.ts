@@ -1,23 +1,24 @@
-import type { V1PersistentVolumeClaim, V1Pod, V1Secret } from '@kubernetes/client-node'
+import type { V1PersistentVolumeClaim, V1Secret } from '@kubernetes/client-node'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { VolumeSpec, VolumeStore, VolumeUse } from '../port/volumes.ts'
-import { awaitPod } from './await-pod.ts'
-import { planErrand } from './errand-pod.ts'
+import { createVolumeCount } from './count-volume.ts'
+import { createKubeCopies } from './kube-copies.ts'
 import { type KubeLink, translated } from './kube-link.ts'
-import { CLOUD_LABEL, INSTANCE_LABEL, type KubeNames, pathOf, VOLUME_LABEL } from './kube-names.ts'
+import {
+  CLOUD_LABEL,
+  COPYING_LABEL,
+  INSTANCE_LABEL,
+  type KubeNames,
+  pathOf,
+  VOLUME_LABEL,
+} from './kube-names.ts'
 import { quantity } from './kube-nodes.ts'
-import { type KubeObjects, ownerOf } from './kube-objects.ts'
+import type { KubeObjects } from './kube-objects.ts'
 import { ordersIn } from './machine-orders.ts'
-import { SECURITY } from './pod-plan.ts'
 import type { createTenantNamespaces } from './tenant-namespaces.ts'
 
 const BYTES_PER_GB = 1024 ** 3
-const BYTES_PER_KB = 1024
-/** Counting takes so long at most; what is larger is not measured. */
-const MEASURE_TIMEOUT_MS = 20_000
-/** What it counts goes where the kubelet reads how a container ended. */
-const MEASURE_SCRIPT = 'du -sk /volume | cut -f1 > /dev/termination-log'
 
 /** Volumes as claims, of the class that the operator names, each in its customer's namespace. */
 export function createKubeVolumes(deps: {
@@ -34,9 +35,14 @@ export function createKubeVolumes(deps: {
   isBounded: boolean
   /** What counts what a volume holds. */
   helperImage: string
+  /** By which snapshots are made; null where the operator names none. */
+  snapshotClass: string | null
+  /** Whether the cluster has snapshots at all. */
+  servesSnapshots: boolean
 }): VolumeStore {
   const { link, objects, names, cloudId } = deps
   const find = (id: string) => objects.findDisk(VOLUME_LABEL, id)
+  const count = createVolumeCount({ link, objects, cloudId, helperImage: deps.helperImage })
 
   async function make({ id, size_gb, tenant }: VolumeSpec): Promise<void> {
     if (!MACHINE_ID_PATTERN.test(id)) throw new ComputeError('unsupported', `not a volume id: ${id}`)
@@ -94,7 +100,7 @@ export function createKubeVolumes(deps: {
   }
 
   async function remove(id: string): Promise<void> {
-    const found = await find(id)
+    const found = (await find(id)) ?? (await objects.findDisk(COPYING_LABEL, id))
     if (!found) return
     if (await isAttached(id, found.namespace))
       throw new ComputeError('failed', `the volume ${id} is attached to a machine`)
@@ -113,46 +119,8 @@ export function createKubeVolumes(deps: {
     return items.some(secret => ordersIn(secret)?.spec.volumes?.some(volume => volume.id === id))
   }
 
-  /** Counts by a pod for a moment, which looks at the volume and has no rights over it. */
   async function measure(id: string): Promise<VolumeUse | null> {
-    const { namespace, claim } = await mustFind(id)
-    const name = `measure-${names.volume(id)}`
-    const place = { namespace, name }
-    await objects.remove('pods', place, { graceS: 0 })
-    const plan = planErrand({
-      cloudId,
-      place,
-      what: 'measure',
-      owner: ownerOf(claim),
-      deadlineMs: MEASURE_TIMEOUT_MS,
-      container: {
-        image: deps.helperImage,
-        script: MEASURE_SCRIPT,
-        cpu: '1',
-        securityContext: { ...SECURITY, readOnlyRootFilesystem: true },
-        volumeMounts: [{ name: 'volume', mountPath: '/volume', readOnly: true }],
-      },
-      spec: {
-        volumes: [{ name: 'volume', persistentVolumeClaim: { claimName: names.volume(id) } }],
-      },
-    })
-    const pod = await objects.apply<V1Pod>(pathOf('pods', namespace, name), plan)
-    try {
-      const done = await awaitPod(
-        link,
-        { ...place, uid: pod.metadata?.uid },
-        {
-          until: ({ status }) => status?.phase === 'Succeeded' || status?.phase === 'Failed',
-          hadLogin: false,
-          signal: AbortSignal.timeout(2 * MEASURE_TIMEOUT_MS),
-          timeoutMs: 2 * MEASURE_TIMEOUT_MS,
-        },
-      )
-      const said = done.status?.containerStatuses?.[0]?.state?.terminated?.message ?? ''
-      return /^\d{1,15}\s*$/.test(said) ? { used_bytes: Number(said) * BYTES_PER_KB } : null
-    } finally {
-      await objects.remove('pods', { ...place, uid: pod.metadata?.uid }, { graceS: 0 }).catch(() => undefined)
-    }
+    return count(await mustFind(id))
   }
 
   const limit = deps.isBounded
@@ -177,12 +145,15 @@ export function createKubeVolumes(deps: {
         lacks: 'What a volume holds lies on the cluster’s storage, where this computer does not see it.',
       }
     },
-    copies: {
-      lacks: 'Volumes are not copied on Kubernetes yet: its snapshots come with a later version.',
-    },
+    copies: createKubeCopies({ ...deps, find, remove, count }),
     list: async () => {
-      const claims = await translated('listing volumes', () => objects.listDisks(VOLUME_LABEL))
-      return claims.flatMap(({ metadata }) => metadata?.labels?.[VOLUME_LABEL] ?? [])
+      const labels = [VOLUME_LABEL, COPYING_LABEL]
+      const claims = await translated('listing volumes', () => Promise.all(labels.map(objects.listDisks)))
+      // A copy becomes whole between the two questions: then both have it.
+      const ids = labels.flatMap(
+        (label, at) => claims[at]?.map(({ metadata }) => metadata?.labels?.[label]) ?? [],
+      )
+      return [...new Set(ids)].filter(id => id !== undefined)
     },
   }
 }

@@ -83,6 +83,7 @@ const MADE: Record<string, () => Promise<string[]>> = {
       .toBe('running')
     return ['us-west', '--while-open']
   },
+  'instances move': async () => ['us-west'],
   'regions drain': async () => ['eu-frankfurt'],
   'regions undrain': async () => {
     await operator.json('regions', 'drain', 'ap-singapore')

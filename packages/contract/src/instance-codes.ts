@@ -59,6 +59,9 @@ export const INSTANCE_EVENT_CODES = [
   'started_after_topup',
   'resume_changed',
   'stopped_by_operator',
+  'node_draining',
+  'node_draining_fixed',
+  'moved_by_operator',
 ] as const
 export type InstanceEventCode = (typeof INSTANCE_EVENT_CODES)[number]
 
@@ -109,6 +112,9 @@ export const INSTANCE_REASON_CODES = [
   'budget_reached',
   'unpaid',
   'stopped_by_operator',
+  'node_draining',
+  'node_draining_fixed',
+  'moved_by_operator',
 ] as const
 export type InstanceReasonCode = (typeof INSTANCE_REASON_CODES)[number]
 

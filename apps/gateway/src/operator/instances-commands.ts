@@ -4,6 +4,7 @@ import { changing, flag, looking, optional, required } from './line/command.ts'
 import { counted, fromNow, minute } from './line/said.ts'
 import { type Column, facts, table } from './line/table.ts'
 import { word } from './line/values.ts'
+import { regionsNow } from './regions-now.ts'
 
 /** Instances of all customers. */
 export const instancesCommands = [
@@ -135,7 +136,74 @@ export const instancesCommands = [
       }
     },
   }),
+  changing({
+    noun: 'instances',
+    verb: 'move',
+    summary: 'Starts again, on other computers, what runs on those of a region that are taken out of service',
+    details:
+      'For engines of several computers: a node of a cluster that is cordoned, or has a taint of whoever drains it. Each ' +
+      'instance there is ended in good order and started again with its own disk where the engine has room; its customer is ' +
+      'told by mail, and pays nothing from its end until it starts. One whose disk lies on its computer alone stays and is ' +
+      'named. Where nothing has room, it fails with its disk kept, so look at the stock first. Say it again for what came to ' +
+      'such a computer meanwhile; a drain of the cluster itself comes after that.',
+    destroys: true,
+    arguments: {
+      region: required(
+        word('<region>'),
+        'Its code, as the catalogue has it',
+        'Which region? Its code is missing.',
+      ),
+    },
+    options: {},
+    examples: [
+      ['instances move us-west --dry-run', 'says which are moved, and which cannot be'],
+      ['instances move us-west --confirm us-west', 'moves them'],
+    ],
+    async plan({ installation, config }, given) {
+      const { instances, catalogues } = await installation()
+      const all = await instances.desk.list({ regionCode: given.region })
+      const regions = await regionsNow(config(), catalogues)
+      if (all.length === 0 && !regions.some(({ code }) => code === given.region))
+        throw new NotFound(`There is no region ${given.region}.`)
+      const there = all.filter(({ status, reasonCode }) => status === 'running' && isOnDraining(reasonCode))
+      const moving = there.filter(({ reasonCode }) => reasonCode === 'node_draining')
+      return {
+        says: [
+          `${counted(moving.length, 'instance')} of ${counted(there.length, 'instance')} on computers that are taken out of ` +
+            `service in ${given.region} ${moving.length === 1 ? 'is' : 'are'} moved.`,
+          ...there.map(
+            row =>
+              `${row.id} “${row.name}”: ${
+                moving.includes(row)
+                  ? 'is started again on another computer, with its disk'
+                  : 'stays: its disk lies on that computer alone, or no other takes it'
+              }.`,
+          ),
+        ],
+        data: {
+          region: given.region,
+          moves: moving.map(({ id }) => id),
+          stays: there.filter(row => !moving.includes(row)).map(({ id }) => id),
+        },
+        confirm: given.region,
+        target: given.region,
+        async act() {
+          const moved: string[] = []
+          for (const [userId, rows] of Map.groupBy(moving, row => row.userId)) {
+            moved.push(...(await instances.moveByOperator({ userId, ids: rows.map(({ id }) => id) })))
+          }
+          return {
+            data: { region: given.region, moved },
+            text: `${counted(moved.length, 'instance')} ${moved.length === 1 ? 'is' : 'are'} being moved; their customers are told.\n`,
+          }
+        },
+      }
+    },
+  }),
 ]
+
+const isOnDraining = (reason: SeenInstance['reasonCode']) =>
+  reason === 'node_draining' || reason === 'node_draining_fixed'
 
 const fateOf = ({ billingType }: SeenInstance) =>
   billingType === 'prepay'

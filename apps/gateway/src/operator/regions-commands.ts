@@ -1,12 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Catalogue } from '../platform/config/catalogue.ts'
-import type { Config } from '../platform/config/config.ts'
 import { EXIT, NotFound } from './line/answer.ts'
 import { changing, looking, type OperatorContext, required } from './line/command.ts'
 import { counted, fromNow, minute } from './line/said.ts'
 import { table } from './line/table.ts'
 import { word } from './line/values.ts'
 import type { Operated } from './operated.ts'
+import { regionsNow } from './regions-now.ts'
 
 const region = required(
   word('<region>'),
@@ -74,14 +73,6 @@ export const regionsCommands = [
     plan: (context, given) => planOf(context, given.region, false),
   }),
 ]
-
-/** What gateways that run go by, or what they start with where none does. */
-async function regionsNow(config: Config, catalogues: Operated['catalogues']): Promise<Catalogue['regions']> {
-  const { readCatalogue, readCatalogueText } = await import('../gateway-parts.ts')
-  const source = (await catalogues.gateways()).find(one => one.source !== null)?.source
-  const read = source ? readCatalogueText(source, 'what gateways go by') : readCatalogue(config)
-  return read.regions
-}
 
 /** @throws NotFound */
 async function planOf({ config, clock, installation }: OperatorContext, code: string, drains: boolean) {

@@ -99,3 +99,21 @@ test('[B9] nothing stands at the top of the page of an instance that does well',
   expect(await screen.findByText('20.0 GB')).toBeTruthy()
   expect(screen.queryByRole('alert')).toBeNull()
 })
+
+test.each([
+  [
+    'node_draining',
+    /^The computer it runs on is being taken out of service\.$/,
+    'A restart moves it',
+    'Restart',
+  ],
+  ['node_draining_fixed', /taken out of service, and it cannot be moved\.$/, 'Save elsewhere', 'Connect'],
+] as const)(
+  '[R9.5] an instance whose computer is taken out of service says so at the top (%s), with what helps',
+  async (code, title, hint, way) => {
+    await open({ part: { reason: { code, detail: '' } } })
+    const trouble = await troubleAtTop(title)
+    expect(trouble.textContent).toContain(hint)
+    expect(within(trouble).getByRole('button', { name: way })).toBeTruthy()
+  },
+)

@@ -15,6 +15,7 @@ const BEGINNINGS: readonly InstanceEvent['code'][] = [
   'deployed',
   'started_by_customer',
   'restarted_by_customer',
+  'moved_by_operator',
 ]
 
 /**

@@ -21,6 +21,8 @@ export interface Trouble {
     | 'disk_near'
     | 'unseen'
     | 'guest'
+    | 'node_draining'
+    | 'node_draining_fixed'
     | 'out_of_memory'
     | 'killed'
     | 'command_missing'
@@ -148,6 +150,12 @@ function troubleOfStatus(instance: Instance): Trouble | null {
     return made('at_budget', 'warning', 'see_budgets')
   if (status === 'running' && (reason?.code === 'guest_silent' || reason?.code === 'guest_unprepared')) {
     return made('guest', 'warning', 'see_log')
+  }
+  if (status === 'running' && reason?.code === 'node_draining') {
+    return made('node_draining', 'warning', 'restart')
+  }
+  if (status === 'running' && reason?.code === 'node_draining_fixed') {
+    return made('node_draining_fixed', 'bad', 'connect')
   }
   return null
 }

@@ -94,9 +94,15 @@ function writeSystemActs(
   })
   events.on(instancesInTrouble, 'audit', async (tx, { userId, cause, instances }) => {
     if (cause === 'error' || cause === 'exited') return
-    const actor = cause === 'stopped_by_operator' ? 'operator' : 'system'
+    const isMove = cause === 'moved_by_operator'
+    const actor = isMove || cause === 'stopped_by_operator' ? 'operator' : 'system'
     for (const { id } of instances) {
-      await writer.write(tx, { userId, actor, action: 'instance.stop', target: id })
+      await writer.write(tx, {
+        userId,
+        actor,
+        action: isMove ? 'instance.restart' : 'instance.stop',
+        target: id,
+      })
     }
   })
   events.on(resumeNews, 'audit', async (tx, { userId, news, instance }) => {

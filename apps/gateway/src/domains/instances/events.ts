@@ -2,7 +2,7 @@ import { CURRENCIES } from '@berth/contract/limits'
 import * as z from 'zod'
 import { defineEvent } from '../../platform/events/define-event.ts'
 
-/** Instances do not run though their customer wanted them to: they failed, ended by themselves, or were stopped. */
+/** Instances do not run though their customer wanted them to: they failed, ended by themselves, or were stopped; or were started anew elsewhere. */
 export const instancesInTrouble = defineEvent(
   'instances.in-trouble',
   z.object({
@@ -15,6 +15,7 @@ export const instancesInTrouble = defineEvent(
       'spend_limit_reached',
       'budget_reached',
       'stopped_by_operator',
+      'moved_by_operator',
     ]),
     instances: z.array(z.object({ id: z.string(), name: z.string() })).min(1),
   }),

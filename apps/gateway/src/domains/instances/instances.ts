@@ -223,6 +223,8 @@ export function createInstances(deps: InstancesDeps) {
     },
     /** Stops instances because the operator wants it; customers start them again. @returns Ids of those that ran. */
     stopByOperator: (which: { userId: string; ids: string[] }) => actions.stopByOperator(deps, which),
+    /** Starts instances again on other computers because the operator takes theirs out of service. @returns Ids of those that are moved. */
+    moveByOperator: (which: { userId: string; ids: string[] }) => actions.moveByOperator(deps, which),
     /**
      * Starts those again that stopped for an empty balance, where their customers asked for it and money has come (B4).
      * @returns Their ids.

@@ -29,6 +29,7 @@ export type TroubleCause =
   | 'spend_limit_reached'
   | 'budget_reached'
   | 'stopped_by_operator'
+  | 'moved_by_operator'
 
 /*
  * What the mail queue keeps of each mail: facts of the moment, as JSON. Moments are ISO 8601.

@@ -1,9 +1,11 @@
+import { deployInstance } from '@berth/contract/instances'
 import { allRegions, listGpuSpecs, listRegions } from '@berth/contract/regions'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startGateway, type TestGateway } from '../../../test/start-gateway.ts'
 import { createFakeEngine } from '../../drivers/compute/fake/fake-engine.ts'
 import type { RealGpu } from '../../drivers/compute/port/engine.ts'
 import { systemClock } from '../../platform/clock.ts'
+import { deployBody } from '../instances/instances-fixture.ts'
 
 describe('a machine without GPUs', () => {
   let gateway: TestGateway
@@ -100,6 +102,29 @@ describe('a machine with GPUs', () => {
       price_micro_per_hour: '500000',
     })
   })
+})
+
+test('[B1] GPUs that rest are offered to nobody, and none is simulated in their place', async () => {
+  const gpu = (uuid: string): RealGpu => ({ name: 'NVIDIA GeForce RTX 4090', memory_mb: 24_564, uuid })
+  const size = { cpu_count: 8, memory_mb: 65_536, disk_gb: null, gpus: [] as RealGpu[] }
+  const compute = {
+    ...createFakeEngine({ clock: systemClock }),
+    size: async () => ({ ...size, gpus_resting: [gpu('GPU-a'), gpu('GPU-b')] }),
+  }
+  const gateway = await startGateway({ compute })
+  try {
+    const specs = await gateway.data(listGpuSpecs, { body: { region_codes: ['us-west'] } })
+    expect(specs.filter(({ gpu }) => gpu).map(({ id, total, simulated }) => [id, total, simulated])).toEqual([
+      ['rtx-4090', 0, false],
+    ])
+    const { userId, token } = await gateway.signUp()
+    await gateway.grant(userId, 1_000)
+    const body = deployBody({ gpu_spec_id: 'rtx-4090', gpu_count: 1 })
+    const { envelope } = await gateway.call(deployInstance, { body }, { token })
+    expect(envelope).toMatchObject({ status: 'error', code: 'gpu_sold_out' })
+  } finally {
+    await gateway.stop()
+  }
 })
 
 test('[B1] GPUs that the vendor names differently and the catalogue does not are one offer', async () => {

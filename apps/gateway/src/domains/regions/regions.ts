@@ -14,9 +14,10 @@ const gpuSpecOf = wireOf(gpuSpec)
 
 type CatalogueRegion = Catalogue['regions'][number]
 
-/** A real GPU and the engine that has it. */
+/** A real GPU and the engine that has it; one that rests is given to nobody. */
 interface PlacedGpu extends RealGpu {
   engineId: string
+  rests: boolean
 }
 
 /** A spec in one region, as deploys and prices need it. */
@@ -126,7 +127,7 @@ export function createRegions(deps: {
 type Offered = Pick<Catalogue, 'regions' | 'gpu_specs' | 'prices'>
 
 function makeOffers(catalogue: Offered, engines: KnownEngine[]): Offer[] {
-  const withGpus = engines.filter(({ facts }) => facts && facts.size.gpus.length > 0)
+  const withGpus = engines.filter(({ facts }) => facts && gpusOf(facts).length > 0)
   return catalogue.regions.flatMap(region => {
     const isReal = withGpus.some(({ facts }) => facts?.region_codes.includes(region.code))
     const listed = fromCatalogue(
@@ -135,11 +136,20 @@ function makeOffers(catalogue: Offered, engines: KnownEngine[]): Offer[] {
     )
     const gpus = withGpus.flatMap(({ id, facts }) =>
       homeOf(catalogue, facts?.region_codes ?? []) === region.code
-        ? (facts?.size.gpus ?? []).map(gpu => ({ ...gpu, engineId: id }))
+        ? (facts ? gpusOf(facts) : []).map(gpu => ({ ...gpu, engineId: id }))
         : [],
     )
     return [...listed, ...realOffers(catalogue, region, gpus)]
   })
+}
+
+/** All GPUs of an engine: also while none of them is to be had, none is simulated. */
+function gpusOf({ size }: NonNullable<KnownEngine['facts']>): Omit<PlacedGpu, 'engineId'>[] {
+  const resting = size.gpus_resting ?? []
+  return [
+    ...size.gpus.map(gpu => ({ ...gpu, rests: false })),
+    ...resting.map(gpu => ({ ...gpu, rests: true })),
+  ]
 }
 
 /** Where an engine of several regions offers what it has only once. */
@@ -153,9 +163,10 @@ function realOffers(catalogue: Offered, region: CatalogueRegion, gpus: PlacedGpu
     const smallest = same.reduce((one, other) => (other.memory_mb < one.memory_mb ? other : one))
     // No machine has GPUs of two engines; two engines on one computer may both show one GPU.
     const most = Math.max(...[...Map.groupBy(same, gpu => gpu.engineId).values()].map(own => own.length))
-    const total = new Set(same.map(({ uuid }) => uuid)).size
+    const gpus = same.filter(({ rests }) => !rests)
+    const total = new Set(gpus.map(({ uuid }) => uuid)).size
     const counts = [1, 2, 4, 8].filter(count => count <= most)
-    return { region, spec: { ...specOf(catalogue, smallest), counts }, total, gpus: same, simulated: false }
+    return { region, spec: { ...specOf(catalogue, smallest), counts }, total, gpus, simulated: false }
   })
 }
 

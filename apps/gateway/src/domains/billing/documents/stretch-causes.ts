@@ -20,6 +20,8 @@ const CAUSES: ReadonlySet<InstanceEventCode> = new Set<InstanceEventCode>([
   'stopped_at_limit',
   'stopped_at_budget',
   'stopped_when_idle',
+  'stopped_by_operator',
+  'moved_by_operator',
   'terminated_by_customer',
   'exited',
   'failed',

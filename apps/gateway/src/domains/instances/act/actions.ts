@@ -242,6 +242,53 @@ export async function stopByOperator(
   })
 }
 
+/**
+ * Starts some of a customer's instances again, on other computers of their engines, because the operator wants it: those alone
+ * whose own is being taken out of service, and that take along what they have stored. They keep their claims on the stock, and are charged as
+ * one that its customer restarts.
+ * @returns Ids of those that are moved.
+ */
+export async function moveByOperator(
+  deps: ActionDeps,
+  { userId, ids }: { userId: string; ids: string[] },
+): Promise<string[]> {
+  return deps.db.transaction(async tx => {
+    await deps.billing.lockWallet(tx, userId)
+    const rows = await tx
+      .select()
+      .from(instance)
+      .where(
+        and(
+          eq(instance.userId, userId),
+          inArray(instance.id, ids),
+          eq(instance.desired, 'running'),
+          eq(instance.status, 'running'),
+          eq(instance.reasonCode, 'node_draining'),
+          // What an image is being made of goes on until that is made.
+          isNull(instance.buildingImageId),
+          isNull(instance.terminatedAt),
+        ),
+      )
+      .orderBy(instance.id)
+      .for('update')
+    if (rows.length === 0) return []
+    const at = deps.clock.now()
+    for (const row of rows) {
+      await changeStatus(tx, statusDeps(deps), row, {
+        status: 'restarting',
+        at,
+        event: { code: 'moved_by_operator' },
+        reason: { code: 'moved_by_operator', detail: '' },
+        patch: { restartsAsked: row.restartsAsked + 1, progress: PROGRESS.booting },
+      })
+    }
+    const instances = rows.map(({ id, name }) => ({ id, name }))
+    const moved = { userId, at: at.toISOString(), cause: 'moved_by_operator' as const, instances }
+    await deps.events.emit(tx, instancesInTrouble, moved)
+    return rows.map(({ id }) => id)
+  })
+}
+
 const BY_OPERATOR = { event: 'stopped_by_operator', cause: 'stopped_by_operator' } as const
 
 /** Stops those of a customer's instances that run, and tells of it. @returns Their ids. */

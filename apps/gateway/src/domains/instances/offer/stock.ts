@@ -31,7 +31,7 @@ export async function takeStock(
     engineId,
     gpuUuids: offer.gpus.filter(gpu => gpu.engineId === engineId).map(({ uuid }) => uuid),
   }))
-  if (offer.gpus.length > 0 && places.every(({ gpuUuids }) => gpuUuids.length === 0)) {
+  if (spec.gpu && !offer.simulated && places.every(({ gpuUuids }) => gpuUuids.length === 0)) {
     throw new ApiError('gpu_sold_out')
   }
   const { engineId, gpuUuids } = await stock.take(tx, claim, places)

@@ -263,6 +263,24 @@ const keeps: Case[] = [
     expected: { kind: 'note_trouble', trouble: null },
   },
   {
+    given: 'a machine whose computer is taken out of service',
+    row: { status: 'running', observedAt: at(-1) },
+    observed: { ...running, host_drain: 'movable' },
+    expected: { kind: 'note_trouble', trouble: { code: 'node_draining', detail: '' } },
+  },
+  {
+    given: 'a machine of which that is known, and that cannot be moved any more',
+    row: { status: 'running', observedAt: at(-1), reasonCode: 'node_draining' },
+    observed: { ...running, host_drain: 'fixed' },
+    expected: { kind: 'note_trouble', trouble: { code: 'node_draining_fixed', detail: '' } },
+  },
+  {
+    given: 'a machine whose computer stays in service, after all',
+    row: { status: 'running', observedAt: at(-1), reasonCode: 'node_draining' },
+    observed: running,
+    expected: { kind: 'note_trouble', trouble: null },
+  },
+  {
     given: 'a machine that ended with its command, as wanted, while no gateway was there',
     row: { status: 'running', observedAt: at(-10) },
     observed: { ...crashed, cause: 'command_ended' },

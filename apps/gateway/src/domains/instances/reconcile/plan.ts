@@ -3,6 +3,7 @@ import type { InstanceStatus } from '@berth/contract/instance-states'
 import type {
   CommandEnd,
   GuestTrouble,
+  HostDrain,
   MachineStatus,
   StopCause,
 } from '../../../drivers/compute/port/machines.ts'
@@ -63,6 +64,13 @@ export interface Situation {
 /** By itself, with its command as its customer wants, or by its engine for that reason. */
 export type ExitCause = 'exited' | StopCause
 
+/** What is amiss with a machine that runs on: with the system in it, or with the computer that it is on. */
+export interface RunningTrouble {
+  code: GuestTrouble['code'] | 'node_draining' | 'node_draining_fixed'
+  /** What the machine says itself. */
+  detail: string
+}
+
 /** The one thing to do next. */
 export type Step =
   /** Nothing until then. */
@@ -80,8 +88,8 @@ export type Step =
   | { kind: 'confirm_running'; until: Date }
   /** The machine runs, and says that its command has ended. */
   | { kind: 'note_command_end'; end: CommandEnd }
-  /** The machine runs, and the system in it is in trouble, or is not any more. */
-  | { kind: 'note_trouble'; trouble: GuestTrouble | null }
+  /** The machine runs, and something is amiss with it or its computer, or is not any more. */
+  | { kind: 'note_trouble'; trouble: RunningTrouble | null }
   /** The stopping half of a restart. */
   | { kind: 'cycle' }
   | { kind: 'stop' }
@@ -222,7 +230,7 @@ function planKeep(situation: Situation): Step {
   const { row, observed, now, watchedSince, limits } = situation
   const seenAt = row.observedAt ?? row.statusSince
   switch (observed.state) {
-    case 'running':
+    case 'running': {
       if (row.status === 'unknown') return { kind: 'mark_seen' }
       if (observed.waits) {
         const isGivenUp = isFinal(row.failureCode) || row.attempts >= limits.attemptsMax
@@ -231,10 +239,10 @@ function planKeep(situation: Situation): Step {
       if (observed.command_end && isNews(situation, observed.command_end)) {
         return { kind: 'note_command_end', end: observed.command_end }
       }
-      if ((observed.guest_trouble?.code ?? null) !== row.reasonCode) {
-        return { kind: 'note_trouble', trouble: observed.guest_trouble ?? null }
-      }
+      const trouble = troubleOf(observed)
+      if ((trouble?.code ?? null) !== row.reasonCode) return { kind: 'note_trouble', trouble }
       return { kind: 'confirm_running', until: nextLook(situation) }
+    }
     case 'unreachable':
       if (row.status === 'running' && now.getTime() - seenAt.getTime() >= limits.silentMs) {
         return { kind: 'mark_unknown' }
@@ -249,6 +257,19 @@ function planKeep(situation: Situation): Step {
       if (seenAt < watchedSince) return { kind: 'bring_back' }
       return markExited(observed)
   }
+}
+
+const DRAIN_CODES = { movable: 'node_draining', fixed: 'node_draining_fixed' } as const satisfies Record<
+  HostDrain,
+  RunningTrouble['code']
+>
+
+/** That its computer is about to go is more than that its own system is silent. */
+function troubleOf({
+  guest_trouble,
+  host_drain,
+}: MachineStatus & { state: 'running' }): RunningTrouble | null {
+  return host_drain ? { code: DRAIN_CODES[host_drain], detail: '' } : (guest_trouble ?? null)
 }
 
 /** Whether the end of a command is one that the row lacks. A command may end every second: the row follows as often as it is looked at. */

@@ -1,7 +1,7 @@
 import type { ChargeCycle } from '@berth/contract/charge-terms'
 import type { InstanceEventCode, InstanceReasonCode } from '@berth/contract/instance-codes'
 import { eq } from 'drizzle-orm'
-import type { CommandEnd, GuestTrouble } from '../../../drivers/compute/port/machines.ts'
+import type { CommandEnd } from '../../../drivers/compute/port/machines.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import type { Events } from '../../../platform/events/events.ts'
@@ -15,7 +15,7 @@ import type { StopRule } from '../stop-rules.ts'
 import { instance } from '../tables.ts'
 import { termEnd } from '../terms/term-rules.ts'
 import type { ReconcileLimits } from './limits.ts'
-import type { ExitCause } from './plan.ts'
+import type { ExitCause, RunningTrouble } from './plan.ts'
 import type { Store } from './store.ts'
 
 type Outcome = Promise<InstanceRow | null>
@@ -68,8 +68,8 @@ export interface Transitions {
   exited(row: InstanceRow, how: { exitCode: number | null; cause: ExitCause }): Outcome
   /** Its command has ended, and its machine runs. An event tells it at once, and then once an hour. */
   commandEnded(row: InstanceRow, end: CommandEnd): Outcome
-  /** The system in its machine is in trouble, or is not any more; the machine runs, and is charged. */
-  troubled(row: InstanceRow, trouble: GuestTrouble | null): Outcome
+  /** Something is amiss with its machine or that one's computer, or is not any more; the machine runs, and is charged. */
+  troubled(row: InstanceRow, trouble: RunningTrouble | null): Outcome
   /** Its engine does not answer, or nobody reaches it: not charged from when it was last seen. */
   lostSight(row: InstanceRow, reason: 'driver_silent' | 'engine_away'): Outcome
   seenAgain(row: InstanceRow): Outcome

@@ -32,6 +32,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
       meaning:
         'It was stopped by the operator of this service, because its region is being emptied or its account is suspended. Nothing was deleted, and its disk goes on costing its fee.',
     },
+    moved_by_operator: {
+      subject: 'is moved to another computer',
+      meaning:
+        'The computer that it ran on is taken out of service, so the operator of this service has it started again on another one, with its disk. What ran in it was ended; what it stored is kept. From its end until it starts again it costs nothing.',
+    },
     spend_limit_reached: {
       subject: 'was stopped: it has reached its spend limit',
       meaning:
@@ -54,6 +59,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
       subject: '已由运营方停止',
       meaning:
         '由于所在区域正在清空或账户已被暂停，本服务的运营方停止了实例。没有任何数据被删除，磁盘仍继续计费。',
+    },
+    moved_by_operator: {
+      subject: '正在迁移到另一台计算机',
+      meaning:
+        '它所在的计算机即将停用，因此本服务的运营方让它连同磁盘在另一台计算机上重新启动。其中运行的程序已结束，存储的数据仍然保留。从结束到重新启动期间不计费。',
     },
     spend_limit_reached: {
       subject: '因达到支出上限已停止',
@@ -84,6 +94,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
       meaning:
         'リージョンの退避またはアカウントの停止のため、サービスの運営者が停止しました。何も削除されておらず、ディスクの料金は引き続きかかります。',
     },
+    moved_by_operator: {
+      subject: 'は別のコンピューターへ移動されます',
+      meaning:
+        '実行していたコンピューターが運用から外されるため、サービスの運営者がディスクごと別のコンピューターで再び起動します。実行中だったプログラムは終了しましたが、保存されたデータは残っています。終了してから再び起動するまで、料金はかかりません。',
+    },
     spend_limit_reached: {
       subject: 'は支出上限に達したため停止しました',
       meaning:
@@ -112,6 +127,11 @@ const WHAT: Record<Language, Record<TroubleCause, { subject: string; meaning: st
       subject: '이(가) 운영자에 의해 중지되었습니다',
       meaning:
         '리전을 비우는 중이거나 계정이 정지되어 서비스 운영자가 중지했습니다. 삭제된 것은 없으며 디스크 요금은 계속 부과됩니다.',
+    },
+    moved_by_operator: {
+      subject: '이(가) 다른 컴퓨터로 옮겨집니다',
+      meaning:
+        '실행 중이던 컴퓨터가 운영에서 제외되어, 서비스 운영자가 디스크와 함께 다른 컴퓨터에서 다시 시작합니다. 실행 중이던 프로그램은 종료되었고 저장된 데이터는 유지됩니다. 종료된 뒤 다시 시작할 때까지는 요금이 부과되지 않습니다.',
     },
     spend_limit_reached: {
       subject: '지출 한도에 도달하여 중지됨',

@@ -85,6 +85,7 @@ export const NOTICE_EXAMPLES: readonly (readonly [string, NoticeTexts<never>, Re
     INSTANCE_TROUBLE_TEXTS,
     { at, cause: 'stopped_by_operator', names: 'llama' },
   ],
+  ['moved instance', INSTANCE_TROUBLE_TEXTS, { at, cause: 'moved_by_operator', names: 'llama' }],
   ['stopped instance', INSTANCE_TROUBLE_TEXTS, { at, cause: 'balance_used_up', names: 'llama' }],
   ['coming renewal', TERM_TEXTS, { outcome: 'will_renew', name: 'llama', until: at, price: '$12.09' }],
   ['renewal in doubt', TERM_TEXTS, { outcome: 'will_stop', name: 'llama', until: at, price: '$12.09' }],

@@ -15,10 +15,12 @@ import { createSnapshotter, SNAPSHOT_KINDS } from './snapshotter-fixture.ts'
 
 const run = promisify(execFile)
 const PEERS = process.env.PEERS ?? join(homedir(), '.cache', 'peers')
-const KUBE = join(PEERS, 'bin', 'kube')
-const RUN = join(PEERS, 'run')
-const CONTAINERD = join(RUN, 'real', 'c.sock')
-/** Its only one. */
+export const BIN = join(PEERS, 'bin')
+const KUBE = join(BIN, 'kube')
+/** What the processes of the cluster of this computer have. */
+export const RUN = join(PEERS, 'run')
+export const CONTAINERD = join(RUN, 'real', 'c.sock')
+/** The first one, and the only one unless a test adds another. */
 export const NODE = 'localhost'
 /** An administrator's kubeconfig of a cluster with a node that runs pods. */
 export const ADMIN = process.env.BERTH_TEST_KUBECONFIG ?? join(RUN, 'admin.kubeconfig')
@@ -146,7 +148,7 @@ export async function openTestCluster(): Promise<TestCluster> {
 }
 
 /** Says of its nodes what GPUs they have, as the GPU's own operator would. */
-async function nameGpus(): Promise<void> {
+export async function nameGpus(): Promise<void> {
   const labels = [`nvidia.com/gpu.product=${GPUS}`, 'nvidia.com/gpu.memory=81559']
   await kubectl('label', 'nodes', '--all', '--overwrite', ...labels)
 }

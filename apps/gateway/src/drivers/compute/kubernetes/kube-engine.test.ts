@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeChart } from '../../../../test/chart-walk.ts'
+import { describeDrain } from '../../../../test/cluster-drain.ts'
 import { describeOutages } from '../../../../test/cluster-faults.ts'
 import { describeClusterWalk } from '../../../../test/cluster-walk.ts'
 import { triesOf } from '../../../../test/long-runs.ts'
@@ -57,6 +58,7 @@ describe.skipIf(!clusterProbe.ok)('machines on Kubernetes', () => {
   if (awayS > 0) describeOutages(() => cluster, cloudId, awayS)
   else process.stdout.write('SKIP a cluster whose parts die: a long run (outages) looks\n')
   describeClusterWalk(() => cluster)
+  describeDrain(() => cluster)
   describeChart(() => cluster)
   const isWhole = triesOf('clusters') > 0
   if (!isWhole)

@@ -5,6 +5,7 @@ import { createKeeperClient } from '../docker/keeper-client.ts'
 import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError, EngineReplaced } from '../port/compute-error.ts'
 import type { Engine } from '../port/engine.ts'
+import { createDrainLook } from './drain-look.ts'
 import { capabilitiesOf } from './kube-capabilities.ts'
 import { createKubeDatagrams } from './kube-datagrams.ts'
 import { runExec } from './kube-exec.ts'
@@ -115,6 +116,7 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
     factsOf,
     ownLogin,
     readReport: createReportReader(link).readReport,
+    drainOf: createDrainLook({ link, nodes, log }),
     admit,
     placePatienceMs: deps.placePatienceMs,
     log,

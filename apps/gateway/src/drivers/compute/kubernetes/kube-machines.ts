@@ -3,7 +3,14 @@ import type { Logger } from 'pino'
 import { createKeyedQueue } from '../keyed-queue.ts'
 import { HOSTNAME_PATTERN, MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
-import type { CommandEnd, MachineListing, MachineSpec, MachineStatus, Machines } from '../port/machines.ts'
+import type {
+  CommandEnd,
+  HostDrain,
+  MachineListing,
+  MachineSpec,
+  MachineStatus,
+  Machines,
+} from '../port/machines.ts'
 import { checkMounts } from '../volume-mounts.ts'
 import { awaitPod } from './await-pod.ts'
 import { laysTooLong } from './errand-pod.ts'
@@ -19,12 +26,13 @@ import {
   RUNS_ANNOTATION,
   VOLUME_LABEL,
 } from './kube-names.ts'
-import { gpuNameOf, quantity } from './kube-nodes.ts'
+import { gpuNameOf } from './kube-nodes.ts'
 import { type FoundDisk, type KubeObjects, ownerOf } from './kube-objects.ts'
 import type { ReachedPod } from './kube-ports.ts'
 import { createMachineOrders, notesOf } from './machine-orders.ts'
 import { type ImageFacts, type PodTerms, planPod, STOP_GRACE_S } from './pod-plan.ts'
 import { isOver, runsSince, statusOf } from './pod-status.ts'
+import { quantity } from './quantity.ts'
 import type { createTenantNamespaces } from './tenant-namespaces.ts'
 
 /** A start is given up by its caller; what nobody gives up ends by itself. */
@@ -46,6 +54,8 @@ export interface KubeMachinesDeps {
   ownLogin(disk: V1PersistentVolumeClaim, name: string): Promise<boolean>
   /** What a running machine says of its command's end. */
   readReport(pod: V1Pod): Promise<CommandEnd | null>
+  /** Whether the node of a running machine is being taken out of service; null: it is not. */
+  drainOf(pod: V1Pod): Promise<HostDrain | null>
   /** Called before a machine starts; fails where it must not. */
   admit(): void
   /** How long a machine may wait for a node that takes it. */
@@ -80,10 +90,10 @@ export function createKubeMachines(deps: KubeMachinesDeps) {
       if (!disk) return { state: 'absent' }
       const pod = await podOf(disk)
       const found = statusOf(pod, notesOf(disk.claim))
-      const isTold = pod?.metadata?.annotations?.[RULE_ANNOTATION] !== undefined
-      if (found.state !== 'running' || !pod || !isTold) return found
-      const end = await deps.readReport(pod)
-      return end ? { ...found, command_end: end } : found
+      if (found.state !== 'running' || !pod) return found
+      const isTold = pod.metadata?.annotations?.[RULE_ANNOTATION] !== undefined
+      const [end, drain] = await Promise.all([isTold ? deps.readReport(pod) : null, deps.drainOf(pod)])
+      return { ...found, ...(end && { command_end: end }), ...(drain && { host_drain: drain }) }
     })
   }
 

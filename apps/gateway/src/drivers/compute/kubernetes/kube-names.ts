@@ -68,6 +68,7 @@ export const SNAPSHOTS_API = 'snapshot.storage.k8s.io/v1'
 type KubeKind =
   | 'pods'
   | 'persistentvolumeclaims'
+  | 'persistentvolumes'
   | 'secrets'
   | 'configmaps'
   | 'resourcequotas'

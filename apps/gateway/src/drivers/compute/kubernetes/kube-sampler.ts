@@ -3,9 +3,9 @@ import type { MachineSample } from '../port/observation.ts'
 import { KubeRefusal } from './kube-errors.ts'
 import { runExec } from './kube-exec.ts'
 import type { KubeLink } from './kube-link.ts'
-import { quantity } from './kube-nodes.ts'
 import type { ReachedPod } from './kube-ports.ts'
 import { MACHINE_CONTAINER } from './pod-plan.ts'
+import { quantity } from './quantity.ts'
 
 /** Kubelets measure every ten seconds; all machines of a node are one question. */
 const KEPT_MS = 3_000

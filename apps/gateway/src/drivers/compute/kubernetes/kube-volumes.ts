@@ -13,9 +13,9 @@ import {
   pathOf,
   VOLUME_LABEL,
 } from './kube-names.ts'
-import { quantity } from './kube-nodes.ts'
 import type { KubeObjects } from './kube-objects.ts'
 import { ordersIn } from './machine-orders.ts'
+import { quantity } from './quantity.ts'
 import type { createTenantNamespaces } from './tenant-namespaces.ts'
 
 const BYTES_PER_GB = 1024 ** 3

@@ -98,6 +98,8 @@ export interface EngineSize {
   disk_gb: number | null
   /** GPUs that are really there, or none. Empty means that the catalogue's specs are simulated. */
   gpus: RealGpu[]
+  /** Such as no new machine gets, since they are being taken out of service and no machine has them; left out for none. */
+  gpus_resting?: RealGpu[]
 }
 
 export interface RealGpu {

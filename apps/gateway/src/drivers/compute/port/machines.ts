@@ -107,6 +107,13 @@ export interface GuestTrouble {
   detail: string
 }
 
+/**
+ * A machine runs on a computer that is being taken out of service, where its engine has several: it runs on until that ends it.
+ * `movable`: started anew, it comes up on another one with all that it has stored, if there is room. `fixed`: what it has stored
+ * lies on that one alone, or no other one takes it.
+ */
+export type HostDrain = 'movable' | 'fixed'
+
 export type MachineStatus =
   | { state: 'absent' }
   | { state: 'created' }
@@ -117,6 +124,7 @@ export type MachineStatus =
       waits?: true
       command_end?: CommandEnd
       guest_trouble?: GuestTrouble
+      host_drain?: HostDrain
     }
   /**
    * `cause` where that is known: the disk of its computer was nearly full, and it took most of that; or its command

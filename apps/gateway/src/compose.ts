@@ -398,6 +398,7 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
     catalogue,
     mailbox: mailbox !== null,
     compute: fleet.outlook,
+    directPorts: directAddress(direct, parts.host) !== null,
   })
   const brandName = () => settings.read(address.url).brand.name
   const identity = createIdentity({

@@ -421,6 +421,8 @@ const settings = z.object({
   mailbox: z.boolean(),
   /** Which machine driver runs; null where none does. */
   compute: z.object({ driver: z.string().nullable() }),
+  /** Whether TCP and UDP ports of instances are reached from outside at the address that all of them share. */
+  direct_ports: z.boolean(),
   version: z.string(),
 })
 z.globalRegistry.add(settings, { id: 'Settings' })

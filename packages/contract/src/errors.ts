@@ -325,6 +325,7 @@ export const FIELD_RULES = [
   'volume_path_reserved',
   'volume_elsewhere',
   'direct_ports_used_up',
+  'direct_ports_not_offered',
   'ssh_key_unknown',
   'volume_path_clash',
   'own_disk_not_offered',

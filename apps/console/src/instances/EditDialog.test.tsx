@@ -1,3 +1,4 @@
+import { getSettings } from '@berth/contract/account'
 import { type DeploySetup, getInstanceSetup } from '@berth/contract/deploy-templates'
 import { deployBody, editInstance, type Instance } from '@berth/contract/instances'
 import { listSshKeys, type SshKey } from '@berth/contract/ssh-keys'
@@ -21,10 +22,11 @@ const KEYS = ['laptop', 'desktop'].map((name, at) => ({
 const STOP_AT = '2026-12-24T18:05:07.123Z'
 
 /** Opens the dialog of an instance. Returns what it sends, and how to type and save. */
-async function open(part: Partial<Instance>, setup: Partial<DeploySetup> = {}) {
+async function open(part: Partial<Instance>, setup: Partial<DeploySetup> = {}, directPorts = true) {
   const sent = vi.fn()
   const onClose = vi.fn()
   await answerCalls({
+    [getSettings.operation]: () => ({ ...(sampleOf(getSettings.data) as object), direct_ports: directPorts }),
     [getInstanceSetup.operation]: () => ({ ...SETUP, ...setup }),
     [listSshKeys.operation]: () => KEYS,
     [editInstance.operation]: ({ body }) => {
@@ -179,4 +181,27 @@ test('[R1.7] of the keys that are stored those are chosen that may sign in; one 
   await save()
   await waitFor(() => expect(onClose).toHaveBeenCalled())
   expect(sent).toHaveBeenCalledExactlyOnceWith({ instance_id: 'i-000000', ssh_key_ids: [KEYS[1]?.id] })
+})
+
+test('[R2.23] where nobody reaches direct ports, their fields say so and take none; those that are there can be taken away', async () => {
+  await open({}, { tcp_ports: [22] }, false)
+  const udp = await screen.findByLabelText<HTMLInputElement>('UDP ports')
+  await waitFor(() => expect(udp.disabled).toBe(true))
+  const tcp = screen.getByLabelText<HTMLInputElement>('TCP ports')
+  expect(tcp.disabled).toBe(false)
+  expect(screen.getByLabelText<HTMLInputElement>('HTTP ports').disabled).toBe(false)
+  expect(screen.getAllByText(/^not offered here: no address of this installation leads to it/)).toHaveLength(
+    2,
+  )
+})
+
+test('[R2.23] an instance with an address of its own opens direct ports there', async () => {
+  const eip = {
+    ...{ id: 'a', type: 'dedicated' as const, address: '198.51.100.7' },
+    ...{ rate_micro_per_hour: '5000', costs_from: null },
+  }
+  await open({ eip }, {}, false)
+  const udp = await screen.findByLabelText<HTMLInputElement>('UDP ports')
+  expect(udp.disabled).toBe(false)
+  expect(screen.queryByText(/^not offered here/)).toBeNull()
 })

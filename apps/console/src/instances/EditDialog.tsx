@@ -113,7 +113,11 @@ function EditForm({ instance, setup, onClose }: EditFormProps) {
         aria-invalid={form.errors.resume_after_topup !== undefined}
       />
       <div className={classes.folds}>
-        <NetworkFold values={values} fieldOf={path => form.getInputProps(path)}>
+        <NetworkFold
+          values={values}
+          fieldOf={path => form.getInputProps(path)}
+          ownAddress={instance.eip?.type === 'dedicated'}
+        >
           {both !== undefined && (
             <p role="status" className={`${fold.wide} ${fold.note}`}>
               {t('edit.port_both', { port: both })}

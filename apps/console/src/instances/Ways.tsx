@@ -3,6 +3,7 @@ import { Button } from '@mantine/core'
 import { IconExternalLink } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
+import { useDirectPorts } from '../machine-form/use-direct-ports.ts'
 import { CopyText } from '../ui/CopyText.tsx'
 import { GuestPart } from './GuestPart.tsx'
 import { SshPart } from './SshPart.tsx'
@@ -12,6 +13,7 @@ import classes from './Ways.module.css'
 /** The ways into a running instance, each with what is copied or opened (R2.23). */
 export function Ways({ connection }: { connection: Connection }) {
   const { t } = useTranslation('instances')
+  const isReached = useDirectPorts()
   const { instance_id, http, terminal, ssh, tcp, udp, guest } = connection
   return (
     <div className={classes.ways}>
@@ -28,10 +30,10 @@ export function Ways({ connection }: { connection: Connection }) {
         {ssh ? <SshPart ssh={ssh} /> : <p className={classes.none}>{t('connect.no_ssh')}</p>}
       </Part>
       <Part title={t('connect.tcp')}>
-        <DirectPorts ports={tcp} none={t('connect.no_tcp')} />
+        <DirectPorts ports={tcp} none={t(isReached ? 'connect.no_tcp' : 'connect.no_direct')} />
       </Part>
       <Part title={t('connect.udp')}>
-        <DirectPorts ports={udp} none={t('connect.no_udp')} />
+        <DirectPorts ports={udp} none={t(isReached ? 'connect.no_udp' : 'connect.no_direct')} />
       </Part>
       {guest && (
         <Part title={t('connect.guest')}>

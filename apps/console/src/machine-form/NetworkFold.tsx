@@ -5,6 +5,7 @@ import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { portsFromText } from '../ui/ports-text.ts'
 import { Fold } from './Fold.tsx'
+import { useDirectPorts } from './use-direct-ports.ts'
 
 const PORT_FIELDS = ['http_ports', 'tcp_ports', 'udp_ports'] as const
 
@@ -15,6 +16,8 @@ interface NetworkFoldProps {
   values: PortValues
   /** What a field of the form needs: its value, its error, how it changes. */
   fieldOf: (path: keyof PortValues) => ReturnType<UseFormReturnType<PortValues>['getInputProps']>
+  /** It has an address of its own, at which its ports are reached whatever the installation has. */
+  ownAddress?: boolean
   /** What it holds beside ports, in a few words. */
   more?: readonly string[]
   cost?: string | undefined
@@ -23,8 +26,16 @@ interface NetworkFoldProps {
 }
 
 /** Ports of a machine that are reached from outside. */
-export function NetworkFold({ values, fieldOf, more = [], cost, children }: NetworkFoldProps) {
+export function NetworkFold({
+  values,
+  fieldOf,
+  ownAddress = false,
+  more = [],
+  cost,
+  children,
+}: NetworkFoldProps) {
   const { t } = useTranslation('deploy')
+  const isReached = useDirectPorts() || ownAddress
   return (
     <Fold
       title={t('network.title')}
@@ -41,7 +52,13 @@ export function NetworkFold({ values, fieldOf, more = [], cost, children }: Netw
         <TextInput
           key={field}
           label={t(`network.${field}`)}
-          description={t('network.ports_note', { count: PORTS_MAX })}
+          description={
+            isReached || field === 'http_ports'
+              ? t('network.ports_note', { count: PORTS_MAX })
+              : t('network.no_direct')
+          }
+          // What stands there already can be taken away.
+          disabled={!isReached && field !== 'http_ports' && values[field].trim() === ''}
           placeholder={EXAMPLES[field]}
           autoComplete="off"
           classNames={{ input: 'mono' }}

@@ -75,6 +75,7 @@ export function DeployFolds({
       <NetworkFold
         values={values}
         fieldOf={fieldOf}
+        ownAddress={values.public_ip === 'dedicated'}
         more={values.public_ip === 'dedicated' ? [t('public-ip:choice.dedicated')] : []}
         cost={addressRate}
       >

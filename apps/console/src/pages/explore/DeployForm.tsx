@@ -20,6 +20,7 @@ import * as z from 'zod'
 import { useChange } from '../../api/use-change.ts'
 import { useWayTo } from '../../app/way-to.ts'
 import { type EnvRow, envRows, secretNames } from '../../machine-form/env/env-rows.ts'
+import { useDirectPorts } from '../../machine-form/use-direct-ports.ts'
 import { type SpecOffer, stockLevel } from '../../offers/offers.ts'
 import { Card } from '../../ui/Card.tsx'
 import { portsFromText, portsToText } from '../../ui/ports-text.ts'
@@ -70,6 +71,9 @@ export function DeployForm({
     whenGone: (_, { body }) =>
       toast.good(t('deployed_meanwhile', { name: body.name }), { link: toInstances }),
   })
+  // An image’s own ports are not asked for where nobody reaches them.
+  const isReached = useDirectPorts()
+  const tcpOf = (image: Image | undefined) => portsToText(isReached ? (image?.tcp_ports ?? []) : [])
   const [billing, setBilling] = useState(setup ? billingOf(setup) : ON_DEMAND)
   const firstImage =
     images.find(({ id }) => id === imageId) ?? images.find(image => image.available) ?? images[0]
@@ -86,7 +90,7 @@ export function DeployForm({
       container_disk_gb: Math.max(SYSTEM_DISK_FREE_GB, firstImage?.min_disk_gb ?? 0) as number | string,
       ...(NO_OWN_DISK as Omit<StorageValues, 'container_disk_gb' | 'network_volume'>),
       http_ports: portsToText(firstImage?.http_ports ?? []),
-      tcp_ports: portsToText(firstImage?.tcp_ports ?? []),
+      tcp_ports: tcpOf(firstImage),
       udp_ports: '',
       public_ip: PUBLIC_IP_TYPES[0] as PublicIpType,
       start_command: firstImage?.start_command ?? '',
@@ -127,7 +131,7 @@ export function DeployForm({
   const chooseImage = (image: Image) => {
     setFieldValue('image_id', image.id)
     setFieldValue('http_ports', portsToText(image.http_ports))
-    setFieldValue('tcp_ports', portsToText(image.tcp_ports))
+    setFieldValue('tcp_ports', tcpOf(image))
     if (Number(values.container_disk_gb) < image.min_disk_gb)
       setFieldValue('container_disk_gb', image.min_disk_gb)
     // What was typed is not the image's to replace.

@@ -4,6 +4,7 @@ import { useOffFor } from '../../app/session/use-off-for.ts'
 import { DoctorPart } from '../../instances/DoctorPart.tsx'
 import { useWays } from '../../instances/use-ways.ts'
 import { Ways } from '../../instances/Ways.tsx'
+import { useDirectPorts } from '../../machine-form/use-direct-ports.ts'
 import { Answer } from '../../ui/Answer.tsx'
 import { Card } from '../../ui/Card.tsx'
 import classes from './WaysCard.module.css'
@@ -30,10 +31,14 @@ export function WaysCard({ instance }: { instance: Instance }) {
 
 function Closed({ instance, reason }: { instance: Instance; reason: string | null }) {
   const { t } = useTranslation('instance')
+  // What nobody will reach is not among what there will be.
+  const isReached = useDirectPorts() || instance.eip?.type === 'dedicated'
+  const tcp = isReached ? instance.tcp_ports : []
+  const udp = isReached ? instance.udp_ports : []
   const ports = [
     ...instance.http_ports.map(port => ({ port, kind: 'HTTP' })),
-    ...instance.tcp_ports.map(port => ({ port, kind: 'TCP' })),
-    ...instance.udp_ports.map(port => ({ port, kind: 'UDP' })),
+    ...tcp.map(port => ({ port, kind: 'TCP' })),
+    ...udp.map(port => ({ port, kind: 'UDP' })),
   ]
   if (reason !== null) return <p className={classes.hint}>{reason}</p>
   if (ports.length === 0) return <p className={classes.hint}>{t('ways.no_ports')}</p>

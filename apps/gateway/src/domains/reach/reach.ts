@@ -50,8 +50,8 @@ export interface Reach {
   start(): Promise<() => Promise<void>>
   /** Null where this installation offers no SSH. */
   ssh: SshBeside | null
-  /** How many direct ports are left to give, by protocol; null where they are not counted. */
-  directPortsLeft(q: Queryable): Promise<Record<'tcp' | 'udp', number> | null>
+  /** How many direct ports are left to give, by protocol; null where they are not counted, `none` where nobody reaches any. */
+  directPortsLeft(q: Queryable): Promise<Record<'tcp' | 'udp', number> | 'none' | null>
   /** Has a stream that carries what somebody sends read in turns, together with those of machines. */
   pace: MachineTurns['pace']
   shutdown(): void
@@ -195,7 +195,7 @@ export function createReach(deps: ReachDeps): Reach {
     routes: reachRoutes({ connections, doctor, terminals, instances, ways, logFollowers, files }),
     rawRoutes: [downloadRoute(files), logDownloadRoute(logFollowers)],
     ssh,
-    directPortsLeft: async q => direct?.ports.left(q) ?? null,
+    directPortsLeft: async q => (direct ? direct.ports.left(q) : 'none'),
     pace: turns.pace,
     start: async () => {
       await own.start()

@@ -27,6 +27,7 @@ const settings = createSettings({
   catalogue,
   mailbox: true,
   compute: () => ({ driver: 'sandbox' }),
+  directPorts: true,
 })
 
 test.each([
@@ -55,6 +56,7 @@ test('[R1.10] settings say what this installation has, as the contract has it', 
     },
     mailbox: true,
     compute: { driver: 'sandbox' },
+    direct_ports: true,
     version: expect.stringMatching(/^\d+\.\d+\.\d+/),
   })
 })

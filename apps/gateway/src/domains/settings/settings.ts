@@ -11,10 +11,12 @@ interface SettingsDeps {
   mailbox: boolean
   /** The driver of engines that make machines; null where none does. */
   compute(): { driver: string | null }
+  /** Customers reach direct ports of instances at the address that all share. */
+  directPorts: boolean
 }
 
 /** Makes the settings domain. */
-export function createSettings({ catalogue, mailbox, compute }: SettingsDeps) {
+export function createSettings({ catalogue, mailbox, compute, directPorts }: SettingsDeps) {
   const brandOf = (origin: string) => findBrand(catalogue.brands, URL.parse(origin)?.host ?? '')
   return {
     /**
@@ -36,6 +38,7 @@ export function createSettings({ catalogue, mailbox, compute }: SettingsDeps) {
         },
         mailbox,
         compute: compute(),
+        direct_ports: directPorts,
         version: packageJson.version,
       }
     },

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { getSettings } from '@berth/contract/account'
 import { checkResource, deployInstance, getConnection, listInstances } from '@berth/contract/instances'
 import { createVolume, listVolumes } from '@berth/contract/volumes'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -210,4 +211,39 @@ describe('[B7] ports that are asked for', () => {
     })
     expect(await gateway.data(listInstances, {}, { token: anna.token })).toHaveLength(1)
   })
+})
+
+test('[R2.23] where nobody reaches direct ports none are offered, and a deploy with some is refused with the reason', async () => {
+  // Others reach it, and no numbers were opened for them.
+  const open = await startGateway({ host: '0.0.0.0' })
+  try {
+    const { userId, token } = await open.signUp()
+    await open.grant(userId, 1_000)
+    expect(await gateway.data(getSettings, {})).toMatchObject({ direct_ports: true })
+    expect(await open.data(getSettings, {})).toMatchObject({ direct_ports: false })
+    for (const field of ['tcp_ports', 'udp_ports'] as const) {
+      const none = { http_ports: [8080], tcp_ports: [], udp_ports: [] }
+      const body = deployBody({ ...none, [field]: [22] })
+      const { kind, region_code, gpu_spec_id, gpu_count, image_id, container_disk_gb } = body
+      const asked = { kind, region_code, gpu_spec_id, gpu_count, image_id, container_disk_gb }
+      const checked = await open.data(checkResource, { body: { ...asked, [field]: [22] } }, { token })
+      expect(checked.ok).toBe(false)
+      expect(checked.checks).toContainEqual({
+        key: 'ports',
+        ok: false,
+        code: 'direct_ports_not_offered',
+        values: { field, wanted: 1, left: 0 },
+      })
+      expect((await open.call(deployInstance, { body }, { token })).envelope).toMatchObject({
+        code: 'validation_failed',
+        fields: [{ path: field, rule: 'direct_ports_not_offered' }],
+      })
+      expect((await open.call(deployInstance, { body: deployBody(none) }, { token })).envelope.status).toBe(
+        'ok',
+      )
+    }
+    expect((await open.data(listInstances, {}, { token })).map(({ eip }) => eip)).toEqual([null, null])
+  } finally {
+    await open.stop()
+  }
 })

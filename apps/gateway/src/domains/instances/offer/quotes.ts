@@ -80,7 +80,7 @@ export interface Quotes {
   requireImage(choice: ImageChoice): Promise<void>
   /**
    * Refuses a deploy that asks for more direct ports than are left.
-   * @throws ApiError `validation_failed` with `direct_ports_used_up`.
+   * @throws ApiError `validation_failed` with `direct_ports_used_up` or `direct_ports_not_offered`.
    */
   requireDirectPorts(q: Queryable, asked: PortsAsked): Promise<void>
 }

@@ -27,8 +27,10 @@ export function createDockerImages(deps: {
   soon<T>(ask: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T>
   /** The room on the engine's disk; null where it cannot be seen. */
   room: (() => Promise<DiskRoom>) | null
+  /** How long an engine may say nothing of a pull; left out: some minutes. Tests have less. */
+  silentMsMax?: number
 }): Omit<ImageStore, 'dockerfile'> {
-  const { docker, cloudId, soon, room } = deps
+  const { docker, cloudId, soon, room, silentMsMax } = deps
   return {
     lackFor: image => (findDockerImage(image, cloudId) ? null : `${image.id} cannot run on Docker.`),
     async has(image) {
@@ -43,7 +45,7 @@ export function createDockerImages(deps: {
       const known = dockerImage(image, cloudId)
       // What authorities it believes is the daemon's own affair.
       const { login } = known.is_own ? { login: null } : await access(registryOf(known.reference))
-      await pullImage(docker, { ...known, login, room }, onProgress, signal)
+      await pullImage(docker, { ...known, login, room, silentMsMax }, onProgress, signal)
     },
     own: createOwnImages(docker, cloudId),
   }

@@ -105,12 +105,13 @@ describeWhere('pulling from a registry', probe, () => {
     })
 
     let isShort = false
-    const images = createDockerImages({
+    const deps: Parameters<typeof createDockerImages>[0] = {
       docker,
       cloudId: 'pulls',
       soon: ask => ask({ abortSignal: never }),
       room: () => diskRoom('/', isShort ? Number.MAX_SAFE_INTEGER : 0),
-    })
+    }
+    const images = createDockerImages(deps)
     const pull = async (reference: string, signal = never) => {
       const seen: PullProgress[] = []
       const recipe = { id: 'a', parts: { docker: reference } }
@@ -185,6 +186,17 @@ describeWhere('pulling from a registry', probe, () => {
       } finally {
         isShort = false
       }
+    })
+
+    test('[R4.6] a registry that begins a layer and says no more is given up, and told as slow', async () => {
+      const hasty = createDockerImages({ ...deps, silentMsMax: 1_500 })
+      const recipe = { id: 'a', parts: { docker: `${host}/${name}:slow` } }
+      const seen: PullProgress[] = []
+      await expectCode(
+        hasty.pull(recipe, progress => seen.push(progress), never),
+        'registry_slow',
+      )
+      expect(seen.length).toBeGreaterThan(0)
     })
 
     test('a pull that is given up ends at once', async () => {

@@ -17,6 +17,8 @@ interface PullLine {
 
 /** A layer is unpacked at a GB a second at most, and a pull that is ended goes on for a moment. */
 const ROOM_LOOK_MS = 250
+/** Of a pull of which the engine says nothing for so long, nothing comes: it waits for a registry as long as that likes. */
+const SILENT_MS_MAX = 5 * 60_000
 /** What images leave of the disk besides what is kept, as a share of that. */
 const MARGIN = 0.5
 
@@ -48,15 +50,21 @@ const SAYINGS: readonly (readonly [RegExp, ComputeErrorCode | 'denied'])[] = [
  * all its layers together.
  * @param image.login What the engine shows to the registry; null for none.
  * @param image.room The room on the engine's disk; null where it cannot be seen.
- * @throws ComputeError `no_room` where it takes more of the disk than images may: a small layer may hold any number of bytes.
+ * @param image.silentMsMax As `SILENT_MS_MAX`, which it is where left out.
+ * @throws ComputeError `no_room` where it takes more of the disk than images may: a small layer may hold any number of bytes;
+ *   `registry_slow` where nothing comes.
  */
 export async function pullImage(
   docker: Docker,
-  image: DockerImage & { login: RegistryLogin | null; room: (() => Promise<DiskRoom>) | null },
+  image: DockerImage & {
+    login: RegistryLogin | null
+    room: (() => Promise<DiskRoom>) | null
+    silentMsMax?: number | undefined
+  },
   onProgress: (progress: PullProgress) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { reference, login } = image
+  const { reference, login, silentMsMax = SILENT_MS_MAX } = image
   const doing = `pulling ${reference}`
   const failure = (error: unknown) => pullFailure(error, { reference, hasLogin: login !== null })
   const isHere = () =>
@@ -66,24 +74,30 @@ export async function pullImage(
   if (image.is_own) throw new ComputeError('image_unavailable', `${reference} is not on this engine any more`)
   const authconfig = login && { ...login, serveraddress: registryOf(reference) }
   const watch = watchRoom(image.room)
-  const either = AbortSignal.any([signal, watch.signal])
+  const silence = watchSilence(silentMsMax)
+  const either = AbortSignal.any([signal, watch.signal, silence.signal])
   try {
     const stream = await docker.pull(withTag(reference), {
       abortSignal: either,
       ...(authconfig && { authconfig }),
     })
     await follow(docker, stream, either, progress => {
+      silence.broken()
+      if (!progress) return
       watch.begin()
       onProgress(progress)
     })
   } catch (error) {
     if (watch.signal.aborted) throw new ComputeError('no_room', `${doing}: the engine’s disk is nearly full`)
+    if (silence.signal.aborted && !signal.aborted)
+      throw new ComputeError('registry_slow', `${doing}: nothing came for ${silentMsMax / 1_000} seconds`)
     if (signal.aborted) {
       throw new ComputeError('failed', `${doing}: the call was given up`, { cause: signal.reason })
     }
     throw failure(error)
   } finally {
     watch.end()
+    silence.end()
   }
   // An answer that ends early is no error of its own.
   if (!(await isHere())) throw new ComputeError('failed', `${doing}: the engine ended it early`)
@@ -111,12 +125,22 @@ function watchRoom(room: (() => Promise<DiskRoom>) | null) {
   }
 }
 
-/** Waits for the end of the engine's answer. */
+/** Ends what nothing is said of for too long. */
+function watchSilence(ms: number) {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), ms)
+  return { signal: late.signal, broken: () => void timer.refresh(), end: () => clearTimeout(timer) }
+}
+
+/**
+ * Waits for the end of the engine's answer.
+ * @param onLine Called for each line, with the sums where they may have changed.
+ */
 async function follow(
   docker: Docker,
   stream: NodeJS.ReadableStream,
   signal: AbortSignal,
-  onProgress: (progress: PullProgress) => void,
+  onLine: (progress: PullProgress | null) => void,
 ): Promise<void> {
   const layers = createLayerSum()
   let said: Error | null = null
@@ -137,8 +161,7 @@ async function follow(
       (line: PullLine) => {
         // What goes wrong once the answer has begun is a line of it like any other, and not an error of the stream.
         if (line.error !== undefined) said = new Error(line.error)
-        const progress = layers.take(line)
-        if (progress) onProgress(progress)
+        onLine(layers.take(line))
       },
     )
   })

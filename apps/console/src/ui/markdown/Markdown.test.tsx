@@ -74,6 +74,8 @@ describe('Markdown of a stranger', () => {
     '[a](file:///etc/passwd)',
     '[a](blob:https://berth.example/1)',
     '[a](/logout)',
+    `[a](${location.origin}/logout)`,
+    `[a](${location.origin.toUpperCase()}/settings?section=delete)`,
     '[a](//evil.example)',
     '[a](settings?section=delete)',
     '[a](#main)',

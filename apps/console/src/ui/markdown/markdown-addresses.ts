@@ -1,4 +1,4 @@
-/** Where links of a text may lead. One without a protocol would lead into the console, which nobody expects of it. */
+/** Where links of a text may lead. One into the console, by its whole address or without a protocol, nobody expects of it. */
 const LINK_PROTOCOLS = ['http:', 'https:', 'mailto:']
 /** What remark puts before the ids of footnotes. */
 const FOOTNOTE = /^#user-content-[\w-]+$/
@@ -17,7 +17,8 @@ export interface TextLink {
 export function linkOf(href: string): TextLink | null {
   if (FOOTNOTE.test(href)) return { href, within: true }
   const url = parsed(href)
-  return url && LINK_PROTOCOLS.includes(url.protocol) ? { href: url.href, within: false } : null
+  if (!url || url.origin === location.origin) return null
+  return LINK_PROTOCOLS.includes(url.protocol) ? { href: url.href, within: false } : null
 }
 
 /**

@@ -7,9 +7,9 @@ import { lockWallet } from '../ledger/wallet.ts'
 import { ofSubject, type Subject } from '../subject.ts'
 import { giveBack, notePostings, postInterval } from './booking.ts'
 import { markReleased, releaseHold, requireAvailable } from './holds.ts'
-import { insertInterval, insertIntervals, type Stretch } from './metering.ts'
+import { insertInterval, insertIntervals, makeInterval, type Stretch } from './metering.ts'
 import { postAll, selectOpen } from './posting.ts'
-import { createSheet, writeSheet } from './posting-sheet.ts'
+import { createSheet, takeSums, writeSheet } from './posting-sheet.ts'
 import { hasEnds, payFrom, readPurse, releaseInPurse } from './purse.ts'
 import { type Interval, usageInterval } from './tables.ts'
 import { costOf, priceOf, type Rate } from './units.ts'
@@ -144,26 +144,22 @@ export type Counted = Stretch & {
 export async function chargeOnce(tx: Transaction, deps: Deps, counted: Counted): Promise<bigint> {
   await lockWallet(tx, counted.userId)
   await postAll(tx, deps, counted.userId)
-  const [interval] = await insertCounted(tx, deps, [counted])
-  if (!interval) throw new Error('what was counted was not written down')
+  const interval = makeCounted(deps, counted)
+  await insertIntervals(tx, [{ interval, meters: counted.meters }])
   await post(tx, deps, interval, counted.at, counted.paidFrom)
   return interval.rateMicro
 }
 
-/** @returns The stretches of what was counted, in its order. */
-function insertCounted(tx: Transaction, deps: Deps, counted: readonly Counted[]): Promise<Interval[]> {
-  const stretches = counted.map(({ at, paidFrom: _, ...stretch }) => ({
-    stretch,
-    terms: {
-      charge: 'once' as const,
-      stopsWhenEmpty: false,
-      rateMicro: priceOf(stretch.meters, 0),
-      rateSeconds: 1,
-      startedAt: at,
-      endedAt: at,
-    },
-  }))
-  return insertIntervals(tx, deps, stretches)
+/** The stretch of what was counted, in memory alone. */
+function makeCounted(deps: Deps, { at, ...stretch }: Counted): Interval {
+  return makeInterval(deps, stretch, {
+    charge: 'once',
+    stopsWhenEmpty: false,
+    rateMicro: priceOf(stretch.meters, 0),
+    rateSeconds: 1,
+    startedAt: at,
+    endedAt: at,
+  })
 }
 
 /** What ends of one customer's subjects, and what was counted of them. */
@@ -190,15 +186,18 @@ export async function settle(tx: Transaction, deps: Deps, settling: Settling): P
   const sheet = createSheet()
   notePostings(sheet, { purse, open, until: at, now: at })
   const released = releaseInPurse(purse, subjects)
-  const [intervals] = await Promise.all([
-    insertCounted(tx, deps, counted),
-    released.length > 0 && markReleased(tx, released, at),
-  ])
+  const intervals = counted.map(one => makeCounted(deps, one))
   for (const [nth, interval] of intervals.entries()) {
     payFrom(purse, counted[nth]?.paidFrom, interval)
     notePostings(sheet, { purse, open: [interval], until: at, now: at })
   }
   const retired = releaseInPurse(purse, settling.retired ?? [])
+  // With what is posted of them already: they are written once, and not changed a moment later.
+  const made = intervals.map((interval, nth) => ({
+    interval: { ...interval, ...takeSums(sheet, interval) },
+    meters: counted[nth]?.meters ?? [],
+  }))
+  await Promise.all([insertIntervals(tx, made), released.length > 0 && markReleased(tx, released, at)])
   await Promise.all([writeSheet(tx, deps, sheet), retired.length > 0 && markReleased(tx, retired, at)])
   return intervals.map(({ rateMicro }) => rateMicro)
 }

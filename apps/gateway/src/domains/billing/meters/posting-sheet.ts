@@ -143,6 +143,13 @@ function noteUse(
   uses.set(name, { intervalId, grantId, userId, micro: (uses.get(name)?.micro ?? 0n) + micro })
 }
 
+/** Takes a stretch's sums off a sheet, for whoever writes the stretch itself. @returns None where nothing is posted of it. */
+export function takeSums({ sums }: Sheet, { id }: Pick<Interval, 'id'>): Partial<Sums> {
+  const found = sums.get(id)
+  sums.delete(id)
+  return found ?? {}
+}
+
 /**
  * Writes what is noted on a sheet. The caller holds the locks of all its customers' wallets, and read what it was made of
  * under them.

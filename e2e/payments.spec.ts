@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type BrowserContext, expect, type Page } from '@playwright/test'
+import { type BrowserContext, expect, type Page, type Route } from '@playwright/test'
 import { PATIENCE_MS } from '../scripts/test/patience-ms.ts'
 import { lookAt } from './looks.ts'
 import { call, openSignedIn, signUp, test, verifyAddress } from './walk.ts'
@@ -234,6 +234,23 @@ test('[B3] [R2.22] two tabs, a double click and the way back pay once', async ()
     await same.getByRole('button', { name: 'Cancel this payment' }).click()
     await expect(dialog().getByText('The payment was canceled', { exact: false })).toBeVisible()
     await other.close()
+  })
+
+  await test.step('a form that is opened anew knows no more than the one whose answer was lost', async () => {
+    const loseAnswer = async (route: Route) => {
+      await route.fetch()
+      await route.abort('connectionreset')
+    }
+    await page.route('**/api/bill/topup', loseAnswer, { times: 1 })
+    await fillIn(page, '15', VISA)
+    await button(page).click()
+    await expect(dialog().getByRole('alert')).toContainText('Network connection failed')
+    await fillIn(page, '16', VISA)
+    await button(page).click()
+    await expect(dialog().getByRole('alert')).toContainText('You have topped up $15.00 meanwhile')
+    await page.reload()
+    await expect(paid('15.00')).toHaveCount(1)
+    await expect(paid('16.00')).toHaveCount(0)
   })
 
   await test.step('the way back after paying begins nothing', async () => {

@@ -1,5 +1,5 @@
 import { getTopup, listTransactions, type TopupState, type Transaction, topup } from '@berth/contract/billing'
-import { fireEvent, screen, waitFor } from '@testing-library/react'
+import { cleanup, fireEvent, screen, waitFor } from '@testing-library/react'
 import { type ComponentProps, createRef } from 'react'
 import { expect, test } from 'vitest'
 import { renderInPage } from '../../component-fixture.tsx'
@@ -198,6 +198,46 @@ test('[B3] [R2.22] who has only auto top-ups among the newest pays all the same,
   fireEvent.click(screen.getByRole('button', { name: 'Pay $25.00 now' }))
   await waitFor(() => expect(bodies).toHaveLength(1))
   expect(bodies[0]).not.toHaveProperty('after')
+})
+
+test('[B3] [R2.22] a payment whose answer was lost is not charged again by the form that is opened next', async () => {
+  const paid = { status: 'settled', transaction_id: 't_1', amount: 2_500, currency: 'USD', next_url: null }
+  const sample = (sampleOf(listTransactions.data) as { items: Transaction[] }).items[0] as Transaction
+  const about = { ...sample.about, origin: 'customer' as const }
+  const rows: Transaction[] = [{ ...sample, id: 't_0', status: 'settled', about }]
+  const asked: { after: unknown; key: string | null }[] = []
+  let lost = true
+  const answers: Answers = {
+    [listTransactions.operation]: () => ({ items: rows, total: rows.length, page: 1, page_size: 10 }),
+    [topup.operation]: ({ body, idempotencyKey: key }) => {
+      asked.push({ after: (body as { after?: string }).after, key })
+      if (lost) throw new TypeError('Failed to fetch')
+      return paid
+    },
+  }
+  const payInNewForm = async (times: number) => {
+    const { sent } = await showForm(madeBalance(), { answers })
+    if (times === 1) await waitFor(() => expect(sent.some(isList)).toBe(true))
+    fireEvent.click(screen.getByRole('button', { name: 'Card that works' }))
+    fireEvent.click(screen.getByRole('button', { name: 'Pay $25.00 now' }))
+    await waitFor(() => expect(asked).toHaveLength(times))
+  }
+  const isList = ({ operation }: { operation: string }) => operation === listTransactions.operation
+  await payInNewForm(1)
+  expect(await screen.findByRole('alert')).toBeTruthy()
+  // It had come all the same; nobody who looks at the new form has seen that.
+  rows.unshift({ ...sample, id: 't_1', status: 'settled', about })
+  lost = false
+  cleanup()
+  await payInNewForm(2)
+  expect(asked[1]).toEqual(asked[0])
+  expect(asked[0]).toMatchObject({ after: 't_0' })
+  // From its answer on the next one is another.
+  await waitFor(() => expect(sessionStorage.getItem('berth.topup.after')).toBeNull())
+  cleanup()
+  await payInNewForm(3)
+  expect(asked[2]?.after).toBe('t_1')
+  expect(asked[2]?.key).not.toBe(asked[1]?.key)
 })
 
 interface Shown

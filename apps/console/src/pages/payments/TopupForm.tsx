@@ -5,7 +5,7 @@ import { TextInput } from '@mantine/core'
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import * as z from 'zod'
-import { ApiError } from '../../api/api-error.ts'
+import { ApiError, isUnsettled } from '../../api/api-error.ts'
 import { request } from '../../api/client.ts'
 import { useChange } from '../../api/use-change.ts'
 import { VerifiedButton } from '../../app/session/VerifiedButton.tsx'
@@ -57,10 +57,12 @@ export function TopupForm(props: TopupFormProps) {
   const { t } = useTranslation(['payments', 'common'])
   const format = useFormat()
   const toPayment = useWayTo('/payments', { topup: 'open' })
+  const elsewhere = usePaidElsewhere()
   const pay = useChange(topup, {
     silent: true,
     behind: true,
     whenGone: ({ status, amount, currency: paidIn }) => {
+      elsewhere.answered()
       const text = { amount: format.cents(amount, paidIn) }
       if (status === 'settled') toast.good(t('topup.done', text))
       else toast.info(t('topup.under_way', text), { link: toPayment })
@@ -68,7 +70,6 @@ export function TopupForm(props: TopupFormProps) {
   })
   const payWith = usePayWith(typed.current.payWith)
   const { method, choice } = payWith
-  const elsewhere = usePaidElsewhere()
   const [paidElsewhere, setPaid] = useState<Transaction | null>(null)
   const leavesFirst = isHosted && place.frameKey === null && method === null
   const { form, submit, busy, failure } = useContractForm({
@@ -88,8 +89,10 @@ export function TopupForm(props: TopupFormProps) {
         ...(saved ?? (await entered())),
         ...(after !== undefined && { after }),
       }
+      elsewhere.sending(after)
       try {
         const paid = await pay.send({ body })
+        elsewhere.answered()
         if (paid.status === 'settled') onSettled(paid)
         else onInFlight(paid.transaction_id)
         if (leavesFirst && paid.next_url !== null) onLeave(paid.next_url)
@@ -99,6 +102,7 @@ export function TopupForm(props: TopupFormProps) {
         if (other?.status === 'pending') return onInFlight(other.id)
         if (other) return setPaid(other)
         const unknown = await unknownOf(error)
+        if (unknown !== null || (error instanceof ApiError && !isUnsettled(error))) elsewhere.answered()
         if (unknown === null) throw error
         onInFlight(unknown)
       }

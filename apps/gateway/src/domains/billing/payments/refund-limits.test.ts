@@ -29,14 +29,35 @@ const refund = (paymentId: string, amountCents?: number, billing = fixture.billi
     ...(amountCents === undefined ? {} : { amountCents }),
   })
 
-test('[R6.5] of a payment that a bank disputes, only the rest is refunded', async () => {
+/** What a platform says by itself of the first payment. */
+async function tell(sums: Partial<PlatformEvent>): Promise<void> {
   const event: PlatformEvent = {
     ...{ event_id: randomUUID(), occurred_at: fixture.clock.now(), reference: first.slice(2) },
     ...{ intent_id: null, status: null, failure: null, next_url: null },
-    ...{ refunded_cents: 0, refunds_failed_cents: 0, disputed_cents: 1_000 },
+    ...{ refunded_cents: 0, refunds_failed_cents: 0, ...sums },
   }
   const platform = fixture.replica({ payments: [{ ...fixture.driver, readWebhook: () => [event] }] })
   await platform.receiveWebhook('testcard', { body: new Uint8Array(), headers: {} })
+}
+
+test('[R3.8] [R6.5] credits are never paid out: neither by an operator, nor where the platform gives back what was spent', async () => {
+  const instanceId = `i-${userId}`
+  await fixture.open({ userId, instanceId, rateMicroPerHour: 40n * UNIT })
+  fixture.clock.advance(3_600)
+  await fixture.close({ userId, instanceId })
+  const credits = { id: randomUUID(), userId, amountMicro: 30n * UNIT, kind: 'demo', reason: 'demo' } as const
+  await fixture.db.transaction(tx => fixture.billing.grantCredit(tx, credits))
+  await expect(refund(first, 1_001)).rejects.toThrow(/spent cannot be refunded.* 1000 cents/)
+  await tell({ refunded_cents: 2_500 })
+  expect(await fixture.billing.totals(fixture.db, userId)).toMatchObject({
+    cashMicro: 0n,
+    availableMicro: 30n * UNIT,
+    owedMicro: 15n * UNIT,
+  })
+})
+
+test('[R6.5] of a payment that a bank disputes, only the rest is refunded', async () => {
+  await tell({ disputed_cents: 1_000 })
   await expect(refund(first, 1_501)).rejects.toThrow('1500 cents are left')
   expect(await refund(first)).toMatchObject({ amountCents: 1_500, state: 'done' })
   expect(await fixture.billing.balanceCents(userId)).toBe(2_500)

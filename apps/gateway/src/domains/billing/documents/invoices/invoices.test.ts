@@ -109,6 +109,16 @@ test('[B23] numbers have no gap: not among many at once, nor where a transaction
   expect((await list(euros)).map(({ number }) => number)).toEqual(['2026-EUR-000001'])
 })
 
+test('[B23] numbers begin anew with each year, by UTC', async () => {
+  fixture.clock.advance((Date.UTC(2027, 0) - fixture.clock.now().getTime()) / 1_000 - 1)
+  await topUp()
+  fixture.clock.advance(1)
+  await topUp()
+  await topUp()
+  const numbers = (await list()).map(({ number }) => number).toSorted()
+  expect(numbers).toEqual(['2026-USD-000001', '2027-USD-000001', '2027-USD-000002'])
+})
+
 test('[B23] a refund has a credit note, and what of it comes back has an invoice again; each once', async () => {
   const { transaction_id } = await topUp()
   await tell(transaction_id, { refunded: 1_000 })

@@ -35,7 +35,7 @@ export function createDrainLook(deps: {
       isRefused = true
       return [null]
     })
-    const found = disks.filter(disk => disk !== null)
+    const found = disks.flatMap(disk => disk ?? [])
     return found.length === disks.length ? found : null
   }
 

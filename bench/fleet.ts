@@ -98,6 +98,7 @@ const kube = await createKubeEngine({
     customerImages: false,
     helperImage: 'busybox:1.36',
     quota: {},
+    gpuExporter: null,
   },
   cloudId,
   egress: null,

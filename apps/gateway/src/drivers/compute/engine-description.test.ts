@@ -42,6 +42,7 @@ describe('an engine’s description', () => {
         storage_class: 'fast-ssd',
         shared_volumes: true,
         snapshot_class: 'csi-snapshots',
+        gpu_exporter: { namespace: 'monitoring' },
         node_selector: { 'berth.example/machines': 'yes' },
         network_policies: 'enforced',
         customer_images: 'allowed',

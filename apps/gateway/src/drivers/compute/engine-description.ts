@@ -100,6 +100,14 @@ const kubernetes = z
     user_namespaces: z.boolean().default(false),
     /** By which nodes say what GPUs they have. */
     gpu_label: labelField.default('nvidia.com/gpu.product'),
+    /** NVIDIA's exporter of what GPUs do (DCGM); without it, nobody knows how busy they are. */
+    gpu_exporter: z
+      .strictObject({
+        namespace: nameField.default('gpu-operator'),
+        labels: z.record(labelField, z.string().regex(LABEL_VALUE)).default({ app: 'nvidia-dcgm-exporter' }),
+        port: z.int().min(1).max(65_535).default(9_400),
+      })
+      .optional(),
     /** What nodes that take machines are labelled with; without it, all do. */
     node_selector: z.record(labelField, z.string().regex(LABEL_VALUE)).default({}),
     /** Whether the cluster's network holds policies: Kubernetes does not tell. */

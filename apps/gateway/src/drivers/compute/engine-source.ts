@@ -125,6 +125,7 @@ function termsOf(described: DescribedCluster): ClusterTerms {
     customerImages: described.customer_images === 'allowed',
     helperImage: described.helper_image,
     quota: described.customer_quota,
+    gpuExporter: described.gpu_exporter ?? null,
   }
 }
 

@@ -133,6 +133,7 @@ export async function openTestCluster(): Promise<TestCluster> {
       customerImages: true,
       helperImage: reference,
       quota: {},
+      gpuExporter: null,
     },
     async removeCloud(cloudId) {
       await kubectl('delete', 'namespaces', '-l', `berth.cloud=${cloudId}`, '--wait=true', '--timeout=60s')

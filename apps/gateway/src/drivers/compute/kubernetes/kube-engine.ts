@@ -6,6 +6,7 @@ import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError, EngineReplaced } from '../port/compute-error.ts'
 import type { Engine } from '../port/engine.ts'
 import { createDrainLook } from './drain-look.ts'
+import { createGpuMetrics, type GpuExporter } from './gpu-metrics.ts'
 import { capabilitiesOf } from './kube-capabilities.ts'
 import { createKubeDatagrams } from './kube-datagrams.ts'
 import { runExec } from './kube-exec.ts'
@@ -49,6 +50,8 @@ export interface ClusterTerms {
   customerImages: boolean
   helperImage: string
   quota: TenantQuota
+  /** What tells what GPUs do; null where nobody named it. */
+  gpuExporter: GpuExporter | null
 }
 
 export interface KubeDeps {
@@ -122,7 +125,7 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
     log,
   })
   const ports = createKubePorts(link, { reaches_pods: terms.reachesPods })
-  const sampler = createKubeSampler(link)
+  const sampler = createKubeSampler(link, terms.gpuExporter && createGpuMetrics(link, terms.gpuExporter))
   const logs = createKubeLogs(link)
 
   /** Does one thing with a machine that runs. Fails with `not_found` or `not_running`. */

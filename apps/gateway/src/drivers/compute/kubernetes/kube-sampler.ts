@@ -1,5 +1,7 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import type { MachineSample } from '../port/observation.ts'
+import { GPU_RESOURCE } from './gpu-environment.ts'
+import type { GpuMetrics } from './gpu-metrics.ts'
 import { KubeRefusal } from './kube-errors.ts'
 import { runExec } from './kube-exec.ts'
 import type { KubeLink } from './kube-link.ts'
@@ -44,8 +46,9 @@ interface PodMetrics {
 /**
  * Measures machines by the word of their nodes' kubelets; where those may not be asked, of the metrics API; and where there is
  * none, by what their control groups say within, which is their customers' word: nothing that is paid for is told by that.
+ * @param gpusOf Measures GPUs; null where nobody said what does.
  */
-export function createKubeSampler(link: KubeLink) {
+export function createKubeSampler(link: KubeLink, gpusOf: GpuMetrics | null) {
   const kept = new Map<string, { atMs: number; summary: Promise<Summary | null> }>()
   let refusedMs = Number.NEGATIVE_INFINITY
 
@@ -112,8 +115,12 @@ export function createKubeSampler(link: KubeLink) {
   return {
     async sample(place: ReachedPod & { found: V1Pod }): Promise<MachineSample> {
       const { found } = place
-      const measured = (await byKubelet(found)) ?? (await byMetrics(place)) ?? (await byGroup(place))
       const limits = found.spec?.containers.find(({ name }) => name === MACHINE_CONTAINER)?.resources?.limits
+      const gpuCount = Number(limits?.[GPU_RESOURCE] ?? 0)
+      const [measured, gpus] = await Promise.all([
+        byKubelet(found).then(async told => told ?? (await byMetrics(place)) ?? byGroup(place)),
+        gpuCount === 0 ? [] : (gpusOf?.(found, gpuCount) ?? null),
+      ])
       return {
         cpu_percent: null,
         memory_used_mb: null,
@@ -121,7 +128,7 @@ export function createKubeSampler(link: KubeLink) {
         network_received_bytes: null,
         network_sent_bytes: null,
         network_at: null,
-        gpus: limits?.['nvidia.com/gpu'] === undefined ? [] : null,
+        gpus,
         ...measured,
         memory_limit_mb: inMb(quantity(limits?.memory)),
         sampled_at: new Date(),

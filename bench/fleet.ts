@@ -89,6 +89,7 @@ const kube = await createKubeEngine({
     snapshotClass: null,
     sizesEnforced: false,
     runtimeClass: null,
+    priorityClass: null,
     userNamespaces: false,
     gpuLabel: 'nvidia.com/gpu.product',
     nodeSelector: {},

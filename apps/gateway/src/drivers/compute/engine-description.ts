@@ -96,6 +96,8 @@ const kubernetes = z
     sizes_enforced: z.boolean().default(false),
     /** What runs machines, such as `gvisor` or `kata`; without it, the nodes' own choice. */
     runtime_class: nameField.optional(),
+    /** How machines stand to other pods where a node is full; without it, as those that nobody gave a class. */
+    priority_class: nameField.optional(),
     /** Users of their own for each machine, which nodes need a new containerd for. */
     user_namespaces: z.boolean().default(false),
     /** By which nodes say what GPUs they have. */

@@ -116,6 +116,7 @@ function termsOf(described: DescribedCluster): ClusterTerms {
     snapshotClass: described.snapshot_class ?? null,
     sizesEnforced: described.sizes_enforced,
     runtimeClass: runtime_class,
+    priorityClass: described.priority_class ?? null,
     userNamespaces: described.user_namespaces,
     gpuLabel: described.gpu_label,
     nodeSelector: described.node_selector,

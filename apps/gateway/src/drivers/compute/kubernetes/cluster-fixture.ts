@@ -124,6 +124,7 @@ export async function openTestCluster(): Promise<TestCluster> {
       snapshotClass: CLASS,
       sizesEnforced: false,
       runtimeClass: null,
+      priorityClass: null,
       userNamespaces: false,
       gpuLabel: 'nvidia.com/gpu.product',
       nodeSelector: {},

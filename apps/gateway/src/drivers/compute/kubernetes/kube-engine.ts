@@ -39,6 +39,7 @@ export interface ClusterTerms {
   snapshotClass: string | null
   sizesEnforced: boolean
   runtimeClass: string | null
+  priorityClass: string | null
   userNamespaces: boolean
   gpuLabel: string
   nodeSelector: Readonly<Record<string, string>>

@@ -10,7 +10,7 @@ const GPU_TAINT = { key: 'nvidia.com/gpu', operator: 'Exists' }
 const NOW = Date.parse('2026-11-27T12:00:00Z')
 const secondsAgo = (seconds: number) => new Date(NOW - seconds * 1_000)
 
-function podOf(part: { gpus?: number; env?: string[]; isLaid?: boolean }): V1PodSpec {
+function podOf(part: { gpus?: number; env?: string[]; isLaid?: boolean; priorityClass?: string }): V1PodSpec {
   const orders: MachineOrders = {
     spec: {
       ...{ id: 'one', hostname: 'one', cpu_count: 1, memory_mb: 256, disk_gb: 1, command: null, ports: [] },
@@ -25,6 +25,7 @@ function podOf(part: { gpus?: number; env?: string[]; isLaid?: boolean }): V1Pod
   const terms = {
     ...{ cloudId: 'cloud', names, runtimeClass: null, userNamespaces: false, nodeSelector: {} },
     gpuLabel: 'nvidia.com/gpu.product',
+    priorityClass: part.priorityClass ?? null,
   }
   const plan = planPod({
     ...{ terms, orders, namespace: 'berth-x', gpuName: null, owner: {} },
@@ -117,4 +118,9 @@ test('[B14] no pod has a token of the cluster, rights of the host or more of roo
       expect(securityContext?.capabilities?.add ?? []).not.toContain('SYS_ADMIN')
     }
   }
+})
+
+test('[B14] machines push out no other pods, unless the operator gives them a class that does', () => {
+  expect(podOf({})).not.toHaveProperty('priorityClassName')
+  expect(podOf({ priorityClass: 'rented' }).priorityClassName).toBe('rented')
 })

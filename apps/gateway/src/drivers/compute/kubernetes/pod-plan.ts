@@ -37,6 +37,8 @@ export interface PodTerms {
   names: KubeNames
   /** A runtime class for machines; null for the cluster's own. */
   runtimeClass: string | null
+  /** Null: as the cluster has it for pods that say nothing, so that machines push out nobody. */
+  priorityClass: string | null
   /** Users of their own for each pod, where nodes can give them out. */
   userNamespaces: boolean
   /** The label by which nodes name their GPUs. */
@@ -129,6 +131,7 @@ export function planPod(options: {
       terminationGracePeriodSeconds: STOP_GRACE_S,
       ...(terms.userNamespaces && { hostUsers: false }),
       ...(terms.runtimeClass !== null && { runtimeClassName: terms.runtimeClass }),
+      ...(terms.priorityClass !== null && { priorityClassName: terms.priorityClass }),
       ...(Object.keys(selector).length > 0 && { nodeSelector: selector }),
       tolerations: [...AWAY, ...(gpus > 0 ? [GPU_TOLERATION] : [])],
       ...(image.pull_secret !== null && { imagePullSecrets: [{ name: image.pull_secret }] }),

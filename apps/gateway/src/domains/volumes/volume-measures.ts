@@ -56,7 +56,8 @@ export function createVolumeMeasures(deps: WorkDeps) {
         .from(volume)
         .where(and(eq(volume.id, row.id), isNull(volume.deletedAt)))
         .for('update')
-      if (!fresh) return
+      // Somebody else has measured it meanwhile.
+      if (!fresh || fresh.measureDueAt > row.measureDueAt) return
       // What nobody can count is no way around the size of what is held to it by counting alone.
       const isUncounted = found === 'too_long' && isOfObjects(row)
       if (typeof found === 'string' && !isUncounted) {

@@ -31,14 +31,19 @@ export function createRegistryBlobs({ ask }: RegistryCalls) {
     return nextOf(answer, location)
   }
 
-  return {
-    async has({ digest, size }: Descriptor, signal: AbortSignal): Promise<boolean> {
-      const answer = await ask(`blobs/${digest}`, { method: 'HEAD', ok: [200, 404], signal })
-      return answer.status === 200 && Number(answer.headers.get('content-length') ?? size) === size
-    },
+  async function has({ digest, size }: Descriptor, signal: AbortSignal): Promise<boolean> {
+    const answer = await ask(`blobs/${digest}`, { method: 'HEAD', ok: [200, 404], signal })
+    return answer.status === 200 && Number(answer.headers.get('content-length') ?? size) === size
+  }
 
-    /** Sends a blob, in pieces. What turns out wrong, or is given up, is taken back. */
-    async upload({ digest }: Descriptor, bytes: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> {
+  return {
+    has,
+
+    /**
+     * Sends a blob, in pieces. What turns out wrong, or is given up, is taken back; of two who send the same one at once a
+     * registry may refuse either, though it is there.
+     */
+    async upload(blob: Descriptor, bytes: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> {
       let location = nextOf(
         await ask('blobs/uploads/', { method: 'POST', ok: [202], signal }),
         'blobs/uploads/',
@@ -59,8 +64,12 @@ export function createRegistryBlobs({ ask }: RegistryCalls) {
         }
         if (heldBytes > 0) location = await sendChunk(location, Buffer.concat(held), sent, signal)
         const end = new URL(location)
-        end.searchParams.set('digest', digest)
-        await ask(end.href, { method: 'PUT', headers: { 'content-length': '0' }, ok: [201, 204], signal })
+        end.searchParams.set('digest', blob.digest)
+        const sealing = { method: 'PUT', headers: { 'content-length': '0' }, ok: [201, 204], signal } as const
+        await ask(end.href, sealing).catch(async error => {
+          // All of its bytes were read and sent here: whose of them the registry has keeps nobody from having it.
+          if (!(await has(blob, signal).catch(() => false))) throw error
+        })
       } catch (error) {
         await ask(location, { method: 'DELETE', ok: [204, 202, 200, 404, 405], signal: never }).catch(
           () => undefined,

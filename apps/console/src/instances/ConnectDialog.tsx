@@ -19,7 +19,7 @@ export function ConnectDialog({ instance, opened, onClose }: InstanceDialogProps
       size={680}
     >
       <Answer query={query} data={query.data} rows={4}>
-        {connection => <Ways connection={connection} />}
+        {connection => <Ways connection={connection} ownAddress={instance.eip?.type === 'dedicated'} />}
       </Answer>
       <DoctorPart instanceId={instance.instance_id} />
     </Modal>

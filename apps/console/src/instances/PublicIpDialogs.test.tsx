@@ -1,3 +1,4 @@
+import { getSettings } from '@berth/contract/account'
 import { getBalance } from '@berth/contract/billing'
 import { type Connection, connection } from '@berth/contract/instances'
 import {
@@ -147,10 +148,23 @@ test('[R2.23] [R2.25] a port that is not open at its address says why', async ()
     udp: [way(53, 'taken'), way(5_353, 'no_gateway')],
   }
   await open(function Connected() {
-    return <Ways connection={ways} />
+    return <Ways connection={ways} ownAddress />
   })
   expect(await screen.findByText('203.0.113.20:22')).toBeTruthy()
   expect(screen.getAllByText(/may not use a number this low/)).toHaveLength(1)
   expect(screen.getAllByText(/another program has this port/)).toHaveLength(1)
   expect(screen.getAllByText(/no gateway has this address/)).toHaveLength(1)
+})
+
+test('[R2.23] where nobody reaches direct ports, the ways into an instance say so in their place', async () => {
+  const ways = { ...(sampleOf(connection) as Connection), tcp: [], udp: [] }
+  const settings = { ...(sampleOf(getSettings.data) as object), direct_ports: false }
+  const Shown = () => <Ways connection={ways} ownAddress={false} />
+  await open(Shown, { [getSettings.operation]: () => settings })
+  await waitFor(() =>
+    expect(screen.getAllByText('Not offered by this installation. ssh -L reaches every port.')).toHaveLength(
+      2,
+    ),
+  )
+  expect(screen.queryByText(/^It has no direct/)).toBeNull()
 })

@@ -10,10 +10,16 @@ import { SshPart } from './SshPart.tsx'
 import { TerminalPart } from './TerminalPart.tsx'
 import classes from './Ways.module.css'
 
+interface WaysProps {
+  connection: Connection
+  /** It has an address that no other instance has. */
+  ownAddress: boolean
+}
+
 /** The ways into a running instance, each with what is copied or opened (R2.23). */
-export function Ways({ connection }: { connection: Connection }) {
+export function Ways({ connection, ownAddress }: WaysProps) {
   const { t } = useTranslation('instances')
-  const isReached = useDirectPorts()
+  const isReached = useDirectPorts(ownAddress)
   const { instance_id, http, terminal, ssh, tcp, udp, guest } = connection
   return (
     <div className={classes.ways}>

@@ -35,7 +35,7 @@ export function NetworkFold({
   children,
 }: NetworkFoldProps) {
   const { t } = useTranslation('deploy')
-  const isReached = useDirectPorts() || ownAddress
+  const isReached = useDirectPorts(ownAddress)
   return (
     <Fold
       title={t('network.title')}

@@ -19,7 +19,7 @@ export function WaysCard({ instance }: { instance: Instance }) {
     <Card title={t('ways.title')} aside={!open && off === null && t('ways.when_running')}>
       {open ? (
         <Answer query={query} data={query.data} rows={3}>
-          {connection => <Ways connection={connection} />}
+          {connection => <Ways connection={connection} ownAddress={hasOwnAddress(instance)} />}
         </Answer>
       ) : (
         <Closed instance={instance} reason={off} />
@@ -29,10 +29,12 @@ export function WaysCard({ instance }: { instance: Instance }) {
   )
 }
 
+const hasOwnAddress = ({ eip }: Instance) => eip?.type === 'dedicated'
+
 function Closed({ instance, reason }: { instance: Instance; reason: string | null }) {
   const { t } = useTranslation('instance')
   // What nobody will reach is not among what there will be.
-  const isReached = useDirectPorts() || instance.eip?.type === 'dedicated'
+  const isReached = useDirectPorts(hasOwnAddress(instance))
   const tcp = isReached ? instance.tcp_ports : []
   const udp = isReached ? instance.udp_ports : []
   const ports = [

@@ -241,6 +241,19 @@ export function describeS3(target: () => S3Target, differs: Readonly<Record<stri
       expect(await refusalOf(s3.send(missing))).toBe('404 NoSuchKey')
     })
 
+    check('copies by conditions, and of no other bucket', async () => {
+      const { ETag } = await put('copy/if', 'as it was')
+      const copy = (more: object) =>
+        s3.send(new CopyObjectCommand({ Bucket, Key: 'copy/then', CopySource: `${Bucket}/copy/if`, ...more }))
+      expect(await refusalOf(copy({ CopySourceIfMatch: `"${md5('other')}"` }))).toBe('412 PreconditionFailed')
+      expect(await refusalOf(copy({ CopySourceIfNoneMatch: ETag }))).toBe('412 PreconditionFailed')
+      const elsewhere = copy({ CopySource: 'not-ours-at-all/copy/if' })
+      expect(await refusalOf(elsewhere)).toBe('404 NoSuchBucket')
+      expect(await refusalOf(read('copy/then'))).toBe('404 NoSuchKey')
+      await copy({ CopySourceIfMatch: ETag })
+      expect((await read('copy/then')).ETag).toBe(ETag)
+    })
+
     check('deleting is done once or twice, one or many', async () => {
       const keys = ['del/a', 'del/b', 'del/c/d']
       for (const key of keys) await put(key)
@@ -251,6 +264,24 @@ export function describeS3(target: () => S3Target, differs: Readonly<Record<stri
       const { Deleted = [], Errors = [] } = await s3.send(new DeleteObjectsCommand({ Bucket, Delete: many }))
       expect([Deleted.length, Errors]).toEqual([4, []])
       expect(await keysOf({ Prefix: 'del/' })).toEqual([])
+    })
+
+    check('deleting many says only what failed where that is asked for', async () => {
+      await put('quiet/a')
+      const Delete = { Objects: [{ Key: 'quiet/a' }], Quiet: true }
+      const { Deleted = [], Errors = [] } = await s3.send(new DeleteObjectsCommand({ Bucket, Delete }))
+      expect([Deleted, Errors]).toEqual([[], []])
+      expect(await keysOf({ Prefix: 'quiet/' })).toEqual([])
+    })
+
+    check('deleting many by ETags leaves what has another', async () => {
+      const { ETag } = await put('etags/a', 'as it was')
+      await put('etags/b', 'other by now')
+      const Delete = { Objects: ['etags/a', 'etags/b'].map(Key => ({ Key, ETag })) }
+      const { Deleted = [], Errors = [] } = await s3.send(new DeleteObjectsCommand({ Bucket, Delete }))
+      expect(Deleted.map(({ Key }) => Key)).toEqual(['etags/a'])
+      expect(Errors.map(({ Key, Code }) => [Key, Code])).toEqual([['etags/b', 'PreconditionFailed']])
+      expect(await keysOf({ Prefix: 'etags/' })).toEqual(['etags/b'])
     })
 
     check('an object whose folder was emptied leaves no folder behind', async () => {
@@ -318,6 +349,11 @@ export function describeS3(target: () => S3Target, differs: Readonly<Record<stri
       expect(told).toEqual(['l/a', 'l/b-', 'l/b/', 'l/b0', 'l/c', 'l/é', 'l/日', 'l/\u{1f600}'])
     })
 
+    check('by a token that was not given are refused', async () => {
+      const made = new ListObjectsV2Command({ Bucket, ContinuationToken: 'of nobody' })
+      expect(await refusalOf(s3.send(made))).toBe('400 InvalidArgument')
+    })
+
     check('of the first version go on by a marker', async () => {
       const first = await s3.send(
         new ListObjectsCommand({ Bucket, Prefix: 'l/', Delimiter: '/', MaxKeys: 3 }),
@@ -379,6 +415,37 @@ export function describeS3(target: () => S3Target, differs: Readonly<Record<stri
       expect(await refusalOf(complete(id, [one, two]))).toBe('400 EntityTooSmall')
       await s3.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId: id }))
       expect(await refusalOf(send(id, 1, parts[2]))).toBe('404 NoSuchUpload')
+    })
+
+    check('are held to what is said of the whole: its size and its checksum', async () => {
+      const id = await begin({ ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' })
+      const sent = {
+        Bucket,
+        Key,
+        UploadId: id,
+        PartNumber: 1,
+        Body: parts[2],
+        ChecksumAlgorithm: 'CRC32',
+      } as const
+      const { ETag, ChecksumCRC32 } = await s3.send(new UploadPartCommand(sent))
+      const MultipartUpload = { Parts: [{ PartNumber: 1, ETag, ChecksumCRC32 }] }
+      const whole = (more: object) => {
+        const asked = {
+          Bucket,
+          Key,
+          UploadId: id,
+          MultipartUpload,
+          ChecksumType: 'FULL_OBJECT' as const,
+          ...more,
+        }
+        return s3.send(new CompleteMultipartUploadCommand(asked))
+      }
+      expect(await refusalOf(whole({ MpuObjectSize: parts[2].length + 1 }))).toBe('400 InvalidRequest')
+      expect(await refusalOf(whole({ ChecksumCRC32: 'AAAAAA==' }))).toBe('400 BadDigest')
+      // Of one part the checksum of the whole is that of the part.
+      expect((await whole({ ChecksumCRC32, MpuObjectSize: parts[2].length })).ChecksumCRC32).toBe(
+        ChecksumCRC32,
+      )
     })
 
     check('that were broken off go on with the parts that are there', async () => {

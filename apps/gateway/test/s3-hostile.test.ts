@@ -223,6 +223,19 @@ describeWhere('S3 of hostile volumes and clients', await probeSandbox(), () => {
       }
     })
 
+    test('[R2.25] of many who put on the condition of one ETag one has put', async () => {
+      const { ETag: IfMatch } = await put('counter', 'begun')
+      const sent = Array.from({ length: 16 }, (_, each) =>
+        s3
+          .send(new PutObjectCommand({ Bucket: volume.bucket, Key: 'counter', Body: `by ${each}`, IfMatch }))
+          .then(
+            () => `by ${each}`,
+            () => null,
+          ),
+      )
+      expect((await Promise.all(sent)).filter(one => one !== null)).toEqual([await read('counter')])
+    })
+
     test('[R2.25] after kill -9 what was acknowledged is there, and what was under way is not, and the server comes back by itself', async () => {
       const port = Number(new URL(volume.endpoint).port)
       const body = randomBytes(200_000)

@@ -15,6 +15,15 @@ export const versitygwProbe = existsSync(BINARY)
   ? ({ ok: true } as const)
   : ({ ok: false, why: `${BINARY} is not there` } as const)
 
+/** Checks of `describeS3` in which it does otherwise, whoever asks it. */
+export const VERSITYGW_DIFFERS = {
+  'are refused in a wrong order': 'it says EntityTooSmall before it looks at the order of parts',
+  'copies by conditions': 'it answers 304 where the source has the ETag that it is not to have',
+  'deleting many says only': 'it says what it has deleted all the same',
+  'deleting many by ETags': 'it looks at no ETag, and deletes what has another',
+  'by a token that was not given': 'it takes any text for a token',
+}
+
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))

@@ -130,7 +130,8 @@ function readCopyRange(text: string | null, bytes: number): { first: number; las
 
 export const completeUpload: Operation = async request => {
   const { key, volume, known } = request
-  const named = readXml(await receiveText(request), completeXml).CompleteMultipartUpload.Part
+  const named = readXml(await receiveText(request, { isOfObject: true }), completeXml).CompleteMultipartUpload
+    .Part
   const asked = named.map(part => ({
     number: Number(part.PartNumber),
     etag: part.ETag.trim().replace(/^"|"$/g, ''),

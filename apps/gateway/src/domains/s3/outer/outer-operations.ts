@@ -296,7 +296,7 @@ const deleteMany: OuterOperation = async request => {
 
 const complete: OuterOperation = async request => {
   // What is passed on is what was read of it, and nothing besides that the server may take for something else.
-  const named = readXml(await receiveText(request, { isHurried: true }), completeXml)
+  const named = readXml(await receiveText(request, { isHurried: true, isOfObject: true }), completeXml)
   const body = Buffer.from(writeXml('CompleteMultipartUpload', named.CompleteMultipartUpload))
   const sums: Record<string, string> = {}
   for (const name of CHECKSUM_ALGORITHMS.map(checksumHeader)) {

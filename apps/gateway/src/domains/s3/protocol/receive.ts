@@ -41,7 +41,8 @@ export function readLength(request: SignedS3Request): number {
   return Number(length)
 }
 
-function readAnnounced(request: SignedS3Request): Announced {
+/** @param isOfObject Whether checksums in the head are of an object that the body tells of, and not of the body. */
+function readAnnounced(request: SignedS3Request, isOfObject: boolean): Announced {
   const form = readForm(request.claim.payload)
   const length = readLength(request)
   const trailers = (headerOf(request, 'x-amz-trailer') ?? '')
@@ -51,7 +52,7 @@ function readAnnounced(request: SignedS3Request): Announced {
   if (trailers.length > 0 && !(form.kind === 'chunked' && form.hasTrailer))
     throw new S3Error('MalformedTrailerError')
   const md5 = headerOf(request, 'content-md5')
-  const named = checksumsOf(request, trailers)
+  const named = checksumsOf(request, { trailers, isOfObject })
   if (named.length > 1) {
     throw new S3Error('InvalidRequest', { message: 'One checksum may be named, and there are several.' })
   }
@@ -63,10 +64,13 @@ function readAnnounced(request: SignedS3Request): Announced {
   }
 }
 
-function checksumsOf(request: SignedS3Request, trailers: readonly string[]) {
+function checksumsOf(
+  request: SignedS3Request,
+  { trailers, isOfObject }: { trailers: readonly string[]; isOfObject: boolean },
+) {
   const named: { algorithm: ChecksumAlgorithm; value: string | null }[] = []
   for (const algorithm of CHECKSUM_ALGORITHMS) {
-    const value = headerOf(request, checksumHeader(algorithm))
+    const value = isOfObject ? null : headerOf(request, checksumHeader(algorithm))
     if (value !== null && !isChecksum(algorithm, value)) throw new S3Error('InvalidDigest')
     if (value !== null) named.push({ algorithm, value })
     if (trailers.includes(checksumHeader(algorithm))) named.push({ algorithm, value: null })
@@ -85,6 +89,7 @@ function readMd5(text: string): Buffer {
  * @param take Gets the content piece by piece, before it is known whether it is right.
  * @param options.wanted Algorithms that are wanted whatever the client names.
  * @param options.isHurried Whether it is given up where it trickles.
+ * @param options.isOfObject Whether checksums in the head are of an object that the body tells of: they are not looked at.
  * @throws S3Error for a body that is not what was said.
  */
 export async function receive(
@@ -94,9 +99,15 @@ export async function receive(
     bytesMax,
     wanted = [],
     isHurried = false,
-  }: { bytesMax: number; wanted?: readonly ChecksumAlgorithm[]; isHurried?: boolean },
+    isOfObject = false,
+  }: {
+    bytesMax: number
+    wanted?: readonly ChecksumAlgorithm[]
+    isHurried?: boolean
+    isOfObject?: boolean
+  },
 ): Promise<Received> {
-  const announced = readAnnounced(request)
+  const announced = readAnnounced(request, isOfObject)
   if (announced.length > bytesMax) throw new S3Error('EntityTooLarge')
   greet(request)
   const form = readForm(request.claim.payload)
@@ -154,7 +165,7 @@ export function receiveInto(
 /** Takes a small body whole, such as a document. @throws S3Error `MaxMessageLengthExceeded`. */
 export async function receiveText(
   request: SignedS3Request,
-  { isHurried = false }: { isHurried?: boolean } = {},
+  options: { isHurried?: boolean; isOfObject?: boolean } = {},
 ): Promise<string> {
   const pieces: Uint8Array[] = []
   const take = async (content: AsyncIterable<Uint8Array>) => {
@@ -167,7 +178,7 @@ export async function receiveText(
     }
     return { md5: hash.digest('hex'), bytes }
   }
-  await receive(request, take, { bytesMax: S3_LIMITS.xmlBytesMax, isHurried }).catch(error => {
+  await receive(request, take, { bytesMax: S3_LIMITS.xmlBytesMax, ...options }).catch(error => {
     if (error instanceof S3Error && error.code === 'EntityTooLarge')
       throw new S3Error('MaxMessageLengthExceeded')
     throw error

@@ -1,7 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { clientOf, refusalOf } from '../../../../test/s3-conformance.ts'
 import type { KnownVolume } from '../gateway-side.ts'
@@ -27,7 +33,10 @@ let askedVolumes: string[] = []
 let slow = Promise.withResolvers<void>()
 const clients: S3Client[] = []
 
-const volume: KnownVolume = {
+/** When keys end that were rotated; null: none was. */
+let endsMs: number | null = null
+
+let volume: KnownVolume = {
   ...{ bucketMadeMs: 0, place: { path }, isReadOnly: false, isOnlyOverSize: false },
   ...{ counted: null, bytesMax: 1024 ** 3 },
 }
@@ -39,7 +48,7 @@ beforeAll(async () => {
         askedKeys += 1
         const key = Object.values(KEYS).find(({ accessKeyId }) => accessKeyId === asked.accessKeyId)
         if (!key) return null
-        const known = { ...key, region: REGION, access: 'read_write' as const, endsMs: null }
+        const known = { ...key, region: REGION, access: 'read_write' as const, endsMs }
         return { ...known, signingKey: signingKey(SECRET, asked) }
       },
       async findVolume({ volumeId }) {
@@ -63,8 +72,11 @@ afterAll(async () => {
   await server.close()
   rmSync(path, { recursive: true, force: true })
 })
+const sound = volume
 beforeEach(() => {
   now = Date.now()
+  endsMs = null
+  volume = sound
   server.forgetKeys()
   server.forgetVolumes(null)
   askedKeys = 0
@@ -84,6 +96,7 @@ function client(
     list: () => made.send(new ListObjectsV2Command({ Bucket: bucket })),
     put: (Key: string) => made.send(new PutObjectCommand({ Bucket: bucket, Key, Body: Key })),
     get: (Key: string) => made.send(new GetObjectCommand({ Bucket: bucket, Key })),
+    remove: (Key: string) => made.send(new DeleteObjectCommand({ Bucket: bucket, Key })),
     of: (Bucket: string) => made.send(new ListObjectsV2Command({ Bucket })),
   }
 }
@@ -145,4 +158,30 @@ test('[R2.25] a volume that its engine says nothing of holds up its own customer
   expect(askedVolumes).toEqual([KEYS.slow.bucket, KEYS.quick.bucket])
   slow.resolve()
   expect((await Promise.all(waits)).map(({ KeyCount }) => KeyCount)).toEqual(waits.map(() => 0))
+})
+
+test('[R2.25] a key that was rotated ends on its moment, though it was known a second before', async () => {
+  endsMs = now + 1_000
+  const { list } = client(KEYS.quick)
+  await list()
+  now += 999
+  await list()
+  now += 1
+  expect(await refusalOf(list())).toBe('403 InvalidAccessKeyId')
+  expect(askedKeys).toBe(1)
+})
+
+test('[R2.25] [B4] of a volume that is over its size objects are deleted and none is put; of one that nobody pays for neither', async () => {
+  const { put, remove, get } = client(KEYS.quick)
+  await put('kept')
+  for (const [isOnlyOverSize, removed] of [
+    [false, '403 VolumeReadOnly'],
+    [true, 'it was not refused'],
+  ] as const) {
+    volume = { ...sound, isReadOnly: true, isOnlyOverSize }
+    server.forgetVolumes(null)
+    expect(await refusalOf(put('more'))).toBe('403 VolumeReadOnly')
+    expect(await refusalOf(remove('kept'))).toBe(removed)
+  }
+  expect(await refusalOf(get('kept'))).toBe('404 NoSuchKey')
 })

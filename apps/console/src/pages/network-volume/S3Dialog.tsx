@@ -51,6 +51,10 @@ export function S3Dialog({ volume, opened, onClose }: S3DialogProps) {
               isShowing={made !== null}
               onMaking={setIsMaking}
               onMade={setMade}
+              // A secret that opens nothing any more need not be saved.
+              onRevoked={({ access_key_id }) =>
+                setMade(shown => (shown?.access_key_id === access_key_id ? null : shown))
+              }
             />
             {made && (
               <div className={classes.end}>

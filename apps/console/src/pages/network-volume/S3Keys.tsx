@@ -36,10 +36,11 @@ interface S3KeysProps {
   /** A key is under way: what comes back must not be left behind. */
   onMaking: (isMaking: boolean) => void
   onMade: (made: MadeS3Key) => void
+  onRevoked: (key: S3Key) => void
 }
 
 /** The keys of a volume: made, rotated, revoked. */
-export function S3Keys({ volumeId, facts, isShowing, onMaking, onMade }: S3KeysProps) {
+export function S3Keys({ volumeId, facts, isShowing, onMaking, onMade, onRevoked }: S3KeysProps) {
   const { t } = useTranslation('volumes')
   const [access, setAccess] = useState<S3KeyAccess>('read_write')
   const make = useChange(makeS3Key, { behind: true })
@@ -120,6 +121,7 @@ export function S3Keys({ volumeId, facts, isShowing, onMaking, onMade }: S3KeysP
             onConfirm={async () => {
               if (!revoking.what) return
               await revoke.send(named(revoking.what))
+              onRevoked(revoking.what)
               toast.good(t('s3.confirm.done', { key: revoking.what.access_key_id }))
             }}
             onClose={revoking.close}

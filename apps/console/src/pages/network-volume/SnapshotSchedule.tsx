@@ -64,6 +64,11 @@ export function SnapshotSchedule({ volume, all }: { volume: Volume; all: VolumeS
             allowDeselect={false}
             data={SNAPSHOT_EVERY.map(value => ({ value, label: t(`snapshots.schedule.evers.${value}`) }))}
             {...form.getInputProps('every')}
+            onChange={chosen => {
+              form.setFieldValue('every', chosen ?? every)
+              // How many are kept is asked for no more then: what is wrong there could not be put right.
+              if (chosen === 'off' && !isKept) form.setFieldValue('keep', schedule.keep)
+            }}
           />
           {every === 'weekly' && (
             <Select

@@ -81,6 +81,21 @@ test('[R2.25] a key is revoked once that was confirmed', async () => {
   await waitFor(() => expect(of(revokeS3Key).length).toBe(1))
 })
 
+test('[R2.25] a secret whose key is revoked while it is shown is not to be saved any more', async () => {
+  const made = { ...key, access: 'read_write' as const, secret_end: 'ToVy', secret_access_key: SECRET }
+  const { dialog } = await open(served, {
+    [makeS3Key.operation]: () => made,
+    [revokeS3Key.operation]: () => null,
+  })
+  await userEvent.click(await dialog.findByRole('button', { name: 'Create key' }))
+  expect(await dialog.findByText(SECRET)).toBeTruthy()
+  await userEvent.click(dialog.getByRole('button', { name: `Revoke ${key.access_key_id}` }))
+  const confirm = await screen.findByRole('dialog', { name: `Revoke ${key.access_key_id}?` })
+  await userEvent.click(within(confirm).getByRole('button', { name: 'Revoke' }))
+  await waitFor(() => expect(dialog.queryByText(SECRET)).toBeNull())
+  expect(dialog.queryByRole('button', { name: 'I have saved the secret' })).toBeNull()
+})
+
 test('[R2.25] says why a volume is not reached by S3, and makes no key that would reach nothing', async () => {
   const { dialog } = await open({ ...served, state: 'not_files', detail: 'it is a disk', keys: [] })
   expect(await dialog.findByText(/cannot show it as files/)).toBeTruthy()

@@ -113,3 +113,15 @@ test('[R1.2] a schedule is set with what it will cost in view, and says why none
   await waitFor(() => expect(of(scheduleSnapshots)).toHaveLength(1))
   expect(of(scheduleSnapshots)[0]?.body).toEqual({ every: 'daily', hour: 3, weekday: 0, keep: 3 })
 })
+
+test('[R1.2] a schedule ends also where how many are kept was left empty', async () => {
+  const { dialog, of } = await open(madeSnapshots({}, { every: 'hourly', hour: 3, keep: 7 }), {
+    [scheduleSnapshots.operation]: () => sampleOf(scheduleSnapshots.data),
+  })
+  await userEvent.clear(await dialog.findByLabelText('Keep the last'))
+  await userEvent.click(dialog.getByRole('combobox', { name: 'Taken' }))
+  await userEvent.click(await screen.findByRole('option', { name: 'never' }))
+  await userEvent.click(dialog.getByRole('button', { name: 'Save schedule' }))
+  await waitFor(() => expect(of(scheduleSnapshots)).toHaveLength(1))
+  expect(of(scheduleSnapshots)[0]?.body).toEqual({ every: 'off', hour: 3, weekday: 0, keep: 7 })
+})

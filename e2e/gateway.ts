@@ -17,6 +17,8 @@ const OPERATOR = fileURLToPath(new URL('../apps/gateway/src/operator/operator.ts
 export interface Gateway {
   /** `http://127.0.0.1:<port>` */
   origin: string
+  /** Its database, for what no call and no command can bring about here. */
+  databaseUrl: string
   /** What it printed so far. */
   output(): string
   /** Does with it what its operator does: `npm run operator -- <words>`. @throws Where that fails. */
@@ -59,6 +61,7 @@ export async function startGateway(settings: Record<string, string> = {}): Promi
   await untilHealthy(origin, child, () => printed.join(''))
   return {
     origin,
+    databaseUrl: database.url,
     output: () => printed.join(''),
     async operate(...words) {
       await promisify(execFile)(process.execPath, [OPERATOR, ...words], { env })

@@ -1,4 +1,5 @@
 import { type BrowserContext, expect, type Locator, type Page } from '@playwright/test'
+import { publishRow } from '../apps/gateway/test/published-image.ts'
 import type { Gateway } from './gateway.ts'
 import { lookAt } from './looks.ts'
 import { call, isOfComputer, signUp, test, topUp, verifyAddress } from './walk.ts'
@@ -124,7 +125,7 @@ test('[R2.24] [R4.6] [R5.5] [R5.6] an owner has an image made of a running insta
   await made.getByRole('button', { name: 'Close' }).last().click()
 })
 
-test('[R4.8] what could not be built waits for its owner, is described anew, and is deleted', async () => {
+test('[R4.8] what could not be built waits for its owner, and is described anew', async () => {
   await page.goto('/my-images?state=needs')
   const row = page.getByRole('row', { name: new RegExp(MADE) })
   await expect(row.getByText('Build failed')).toBeVisible()
@@ -142,10 +143,38 @@ test('[R4.8] what could not be built waits for its owner, is described anew, and
   await expect(page.getByRole('heading', { level: 2, name: 'What it is' })).toBeVisible()
   await expectDrawn(page.getByRole('main'))
   await lookAt(page, 'image-detail-own')
+})
+
+test('[R4.8] [R6.5] of what the community has a new version is begun beside it, with what was said; both are deleted', async () => {
+  await publishRow(gateway.databaseUrl, new URL(page.url()).searchParams.get('id') ?? '')
   await page.goto('/my-images')
-  await row.getByRole('button', { name: `All actions of ${MADE}` }).click()
-  await page.getByRole('menuitem', { name: 'Delete' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  const rows = page.getByRole('row', { name: new RegExp(MADE) })
+  await expect(rows.getByText('Community', { exact: true })).toBeVisible()
+  await rows.getByRole('button', { name: `All actions of ${MADE}` }).click()
+  await page.getByRole('menuitem', { name: 'New version' }).click()
+  const sheet = page.getByRole('dialog', { name: `New version of ${MADE}` })
+  await expect(sheet.getByText('The community’s version stays and can be deployed')).toBeVisible()
+  await sheet.getByText('A registry', { exact: true }).click()
+  await expect(sheet.getByLabel('Image of a registry')).toBeVisible()
+  await sheet.getByText('An instance', { exact: true }).click()
+  await expect(sheet.getByLabel('Name')).toHaveValue(MADE)
+  await expect(sheet.getByLabel('Version info')).toHaveValue('Shell and core tools')
+  await sheet.getByLabel('Version info').fill('Shell, newer')
+  await sheet.getByLabel('Instance', { exact: true }).click()
+  await page.getByRole('option', { name: MACHINE }).click()
+  await lookAt(page, 'new-version')
+  await sheet.getByRole('button', { name: 'Build image' }).click()
+  await expect(page.getByText(`${MADE} could not be built`)).toBeVisible()
+  await page.goto('/my-images')
+  await expect(rows.filter({ hasText: 'Shell, newer' }).getByText('Build failed')).toBeVisible()
+  const before = rows.filter({ hasText: 'Shell and core tools' })
+  await expect(before.getByText('Community', { exact: true })).toBeVisible()
+  for (const row of [rows.filter({ hasText: 'Shell, newer' }), before]) {
+    await row.getByRole('button', { name: `All actions of ${MADE}` }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await expect(row).toBeHidden()
+  }
   await expect(page.getByText('No images yet')).toBeVisible()
 })
 

@@ -377,6 +377,8 @@ describe('what is asked for', () => {
       [{ start_command: 'a'.repeat(501) }, 'start_command too_long'],
       [{ preloaded_models: 'a'.repeat(501) }, 'preloaded_models too_long'],
       [{ http_ports: [0] }, 'http_ports.0 port_range'],
+      [{ http_ports: [80, 80] }, 'http_ports port_duplicate'],
+      [{ tcp_ports: [22, 22] }, 'tcp_ports port_duplicate'],
       [{ tcp_ports: Array.from({ length: 11 }, (_, index) => index + 1) }, 'tcp_ports ports_max'],
       [{ region_code: 'nowhere' }, 'region_code not_allowed'],
       [{ min_vram_gb: -1 }, 'min_vram_gb too_small'],
@@ -594,6 +596,8 @@ describe('[R4.8] private, review, community', () => {
     expect(await of(customer, id)).toMatchObject({
       status: 'refused',
       reason: { code: 'refused', detail: 'README names port 7861' },
+      // It is kept, and paid for.
+      micro_per_day: '1700',
     })
     await gateway.data(publishImage, { params: { id } }, customer)
     await approve(id)

@@ -29,6 +29,7 @@ import { computeFailure, createFakeEngine } from '../../drivers/compute/fake/fak
 import { volume } from './tables.ts'
 
 const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
 const never = new AbortController().signal
 const WAIT = { timeout: 30_000 }
 let aheadMs = 0
@@ -271,6 +272,8 @@ describe('a volume', () => {
       { token: customer.token, idempotencyKey: randomUUID() },
     )
     expect(refusal(more)).toBe('volume_limit')
+    const small = await ready(customer, { name: 'small', size_gb: 1 })
+    expect(refusal(await grow(customer, small, 700))).toBe('volume_limit')
   })
 
   test('that cannot grow keeps its size and price, and its customer hears why', async () => {
@@ -595,7 +598,7 @@ describe('what a volume holds', () => {
   /** An hour later another look is due, whatever was found. */
   async function found(customer: Customer, one: Volume, gb: number) {
     compute.volumeBytes.set(one.id, Math.round(gb * GB))
-    aheadMs += 3_600_000
+    aheadMs += HOUR_MS
     // Of a clock that has leapt nobody looks after the engine for a moment.
     await vi.waitUntil(
       async () => {
@@ -654,8 +657,10 @@ describe('what a volume holds', () => {
     const readOnlyOn = Date.parse(over.read_only_on ?? '')
     expect(readOnlyOn - Date.parse(over.over_since ?? '')).toBe(VOLUME_OVER_SIZE_HOURS * 3_600_000)
     await found(customer, one, 120)
+    // Each look comes an hour after the one before: the next one an hour before the day is over.
+    aheadMs += DAY_MS - 3 * HOUR_MS
+    expect(await found(customer, one, 120)).toMatchObject({ read_only: false })
     expect(await gateway.gateway.volumes.isReadOnly(one.id)).toBe(false)
-    aheadMs += DAY_MS
     expect(await found(customer, one, 110)).toMatchObject({ read_only: true })
     expect(await gateway.gateway.volumes.isReadOnly(one.id)).toBe(true)
     expect(await news(customer)).toEqual(['over_size', 'over_read_only'])

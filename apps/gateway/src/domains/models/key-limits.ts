@@ -3,6 +3,7 @@ import type { Currency } from '@berth/contract/limits'
 import { formatMicro, microFromCents } from '@berth/contract/money'
 import { and, eq, gte, inArray, sql } from 'drizzle-orm'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
+import { statement } from '../../platform/database/statement.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import { apiKey, apiKeyDay } from './tables.ts'
@@ -219,9 +220,13 @@ export async function spendOfKeys(
   }
   if (sums.size === 0) return
   const rows = [...sums.values()].map(sum => ({ ...sum, spent: `${sum.spent}` }))
-  await tx.execute(sql`
-    insert into api_key_day (key_id, day, spent_micro)
-    select e.key, e.day, e.spent from json_to_recordset(${JSON.stringify(rows)}::json) as e(key uuid, day date, spent bigint)
-    where exists (select 1 from api_key k where k.id = e.key)
-    on conflict (key_id, day) do update set spent_micro = api_key_day.spent_micro + excluded.spent_micro`)
+  await addSpent(tx, JSON.stringify(rows))
 }
+
+const addSpent = statement(
+  'api_keys_spent',
+  `insert into api_key_day (key_id, day, spent_micro)
+  select e.key, e.day, e.spent from json_to_recordset($1::json) as e(key uuid, day date, spent bigint)
+  where exists (select 1 from api_key k where k.id = e.key)
+  on conflict (key_id, day) do update set spent_micro = api_key_day.spent_micro + excluded.spent_micro`,
+)

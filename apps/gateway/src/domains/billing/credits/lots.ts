@@ -2,6 +2,7 @@ import type { Currency } from '@berth/contract/limits'
 import { and, asc, desc, eq, gt, inArray, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Queryable, Transaction } from '../../../platform/database/database.ts'
+import { statement } from '../../../platform/database/statement.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { least } from '../ledger/least.ts'
 import { customerAccounts, openHouseAccount, postTransfer } from '../ledger/ledger.ts'
@@ -44,8 +45,9 @@ export async function readLotsOfMany(
   q: Pick<Queryable, 'select'>,
   userIds: string[],
 ): Promise<Map<string, Lot[]>> {
+  const { id, userId, modelsOnly, restMicro, endsAt, endedAt } = creditGrant
   const rows = await q
-    .select()
+    .select({ id, userId, modelsOnly, restMicro, endsAt, endedAt })
     .from(creditGrant)
     .where(and(inArray(creditGrant.userId, userIds), gt(creditGrant.restMicro, 0n)))
     .orderBy(...SPENDING_ORDER)
@@ -93,18 +95,22 @@ export async function writeUses(tx: Transaction, uses: readonly LotUse[]): Promi
   const taken = new Map<string, bigint>()
   for (const { grantId, micro } of uses) taken.set(grantId, (taken.get(grantId) ?? 0n) + micro)
   const changes = [...taken].map(([id, micro]) => ({ id, micro: `${micro}` }))
-  await tx.execute(sql`
-    update credit_grant g set rest_micro = g.rest_micro - taken.micro
-    from json_to_recordset(${JSON.stringify(changes)}::json) as taken(id uuid, micro bigint)
-    where g.id = taken.id`)
   const rows = uses.map(({ micro, ...use }) => ({ ...use, micro: `${micro}` }))
-  await tx.execute(sql`
-    insert into credit_use (interval_id, grant_id, user_id, amount_micro)
-    select "intervalId", "grantId", "userId", "micro"
-    from json_to_recordset(${JSON.stringify(rows)}::json) as used("intervalId" uuid, "grantId" uuid, "userId" uuid,
-      "micro" bigint)
-    on conflict (interval_id, grant_id) do update set amount_micro = credit_use.amount_micro + excluded.amount_micro`)
+  await takeFromLots(tx, JSON.stringify(changes), JSON.stringify(rows))
 }
+
+const takeFromLots = statement(
+  'credit_uses',
+  `with lots as (
+    update credit_grant g set rest_micro = g.rest_micro - taken.micro
+    from json_to_recordset($1::json) as taken(id uuid, micro bigint)
+    where g.id = taken.id
+  )
+  insert into credit_use (interval_id, grant_id, user_id, amount_micro)
+  select "intervalId", "grantId", "userId", "micro"
+  from json_to_recordset($2::json) as used("intervalId" uuid, "grantId" uuid, "userId" uuid, "micro" bigint)
+  on conflict (interval_id, grant_id) do update set amount_micro = credit_use.amount_micro + excluded.amount_micro`,
+)
 
 /** What of credits that a stretch gives back goes to which lot: to the one that was used last first. */
 async function returnsOf(

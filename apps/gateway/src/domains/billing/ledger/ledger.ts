@@ -1,6 +1,7 @@
 import type { Currency } from '@berth/contract/limits'
-import { inArray, sql } from 'drizzle-orm'
+import { inArray } from 'drizzle-orm'
 import type { Transaction } from '../../../platform/database/database.ts'
+import { statement } from '../../../platform/database/statement.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { ledgerAccount, ledgerTransfer } from './tables.ts'
 
@@ -155,12 +156,14 @@ type Accounts = Map<string, { currency: Currency; owner: string | null }>
 
 async function readAccounts(tx: Transaction, transfers: readonly Transfer[]): Promise<Accounts> {
   const named = [...new Set(transfers.flatMap(({ from, to }) => [from, to]))]
-  const rows = await tx
-    .select({ id: ledgerAccount.id, currency: ledgerAccount.currency, owner: ledgerAccount.userId })
-    .from(ledgerAccount)
-    .where(inArray(ledgerAccount.id, named))
+  const rows = await namedAccounts(tx, named)
   return new Map(rows.map(({ id, currency, owner }) => [id, { currency, owner }]))
 }
+
+const namedAccounts = statement<{ id: string; currency: Currency; owner: string | null }>(
+  'ledger_accounts',
+  'select id, currency, user_id as owner from ledger_account where id = any($1::text[])',
+)
 
 /** What is wrong with a transfer whatever was posted before. */
 function requireSound({ key, from, to, amountMicro }: Transfer, accounts: Accounts): void {
@@ -185,16 +188,20 @@ async function insertTransfers(
     micro: `${amountMicro}`,
     at: at.toISOString(),
   }))
-  const { rows } = await tx.execute<{ key: string }>(sql`
-    insert into ledger_transfer
-      (id, key, from_account, to_account, amount_micro, kind, ref_id, user_id, created_at)
-    select "id", "key", "from", "to", "micro", "kind", "refId", "userId", "at"
-    from json_to_recordset(${JSON.stringify(entries)}::json) as entry("id" uuid, "key" text, "from" text, "to" text,
-      "micro" bigint, "kind" text, "refId" uuid, "userId" uuid, "at" timestamptz)
-    on conflict (key) do nothing
-    returning key`)
+  const rows = await insertEntries(tx, JSON.stringify(entries))
   return new Set(rows.map(({ key }) => key))
 }
+
+const insertEntries = statement<{ key: string }>(
+  'ledger_entries',
+  `insert into ledger_transfer
+    (id, key, from_account, to_account, amount_micro, kind, ref_id, user_id, created_at)
+  select "id", "key", "from", "to", "micro", "kind", "refId", "userId", "at"
+  from json_to_recordset($1::json) as entry("id" uuid, "key" text, "from" text, "to" text,
+    "micro" bigint, "kind" text, "refId" uuid, "userId" uuid, "at" timestamptz)
+  on conflict (key) do nothing
+  returning key`,
+)
 
 /** Their keys are taken: by the same transfers, or by others, which is a mistake of the program. */
 async function requireSame(tx: Transaction, transfers: readonly Transfer[]): Promise<void> {
@@ -232,13 +239,16 @@ async function changeBalances(
   }
   if (changes.size === 0) return
   const asked = [...changes].map(([id, { micro }]) => ({ id, micro: `${micro}` }))
-  const { rows } = await tx.execute<{ id: string }>(sql`
-    update ${ledgerAccount} set balance_micro = balance_micro + change.micro
-    from json_to_recordset(${JSON.stringify(asked)}::json) as change(id text, micro bigint)
-    where ${ledgerAccount.id} = change.id and balance_micro + change.micro >= 0
-      -- Said once more as values: how many there are tells the database to look them up, and not through all accounts.
-      and ${inArray(ledgerAccount.id, [...changes.keys()])}
-    returning ${ledgerAccount.id}`)
+  const rows = await addToBalances(tx, JSON.stringify(asked), [...changes.keys()])
   for (const { id } of rows) changes.delete(id)
   for (const { key } of changes.values()) throw new LedgerError('exceeds_balance', key)
 }
+
+/** The ids are said once more as values: so the database looks them up, and not through all accounts. */
+const addToBalances = statement<{ id: string }>(
+  'ledger_balances',
+  `update ledger_account a set balance_micro = a.balance_micro + change.micro
+  from json_to_recordset($1::json) as change(id text, micro bigint)
+  where a.id = change.id and a.balance_micro + change.micro >= 0 and a.id = any($2::text[])
+  returning a.id`,
+)

@@ -3,6 +3,7 @@ import { eq, type SQL, sql } from 'drizzle-orm'
 import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Queryable, Transaction } from '../../../platform/database/database.ts'
+import { statement } from '../../../platform/database/statement.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import { creditsSql, type Ending, readEndings, reckon } from '../credits/reckoning.ts'
 import { unposted } from '../meters/unposted.ts'
@@ -189,14 +190,15 @@ export async function readTotals(
  * @throws ApiError `not_found` when there is no such wallet.
  */
 export async function lockWallet(tx: Transaction, userId: string): Promise<{ currency: Currency }> {
-  const [locked] = await tx
-    .select({ currency: wallet.currency })
-    .from(wallet)
-    .where(eq(wallet.userId, userId))
-    .for('update')
+  const [locked] = await lockWalletRow(tx, userId)
   if (!locked) throw new ApiError('not_found')
   return locked
 }
+
+const lockWalletRow = statement<{ currency: Currency }>(
+  'wallet_lock',
+  'select currency from wallet where user_id = $1 for update',
+)
 
 /** The currency of a customer's wallet. @throws ApiError `not_found` when there is no such wallet. */
 export async function currencyOf(q: Pick<Queryable, 'select'>, userId: string): Promise<Currency> {

@@ -1,6 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Queryable, Transaction } from '../../../platform/database/database.ts'
+import { statement } from '../../../platform/database/statement.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { wallet } from '../ledger/tables.ts'
 import { lockWallet, readTotals } from '../ledger/wallet.ts'
@@ -155,24 +156,26 @@ export async function insertIntervals(
       ...{ ...meter, interval: interval.id, position, rate: `${rateMicro}` },
     })),
   )
-  await Promise.all([
-    tx.execute(sql`
-      insert into usage_interval (id, user_id, subject_kind, subject_id, subject_name, subject_facts, charge,
-        stops_when_empty, rate_micro, rate_seconds, started_at, ended_at, carried_parts, credits_micro, cash_micro,
-        waived_micro, posted_until, postings)
-      select i.id, i."user", i.kind, i.subject, i.name, i.facts, i.charge, i.stops, i.rate, i.seconds, i.started, i.ended,
-        i.carried, i.credits, i.cash, i.waived, i.until, i.postings
-      from json_to_recordset(${JSON.stringify(intervals)}::json) as i(id uuid, "user" uuid, kind text, subject text,
-        name text, facts jsonb, charge text, stops boolean, rate bigint, seconds int, started timestamptz, ended timestamptz,
-        carried bigint, credits bigint, cash bigint, waived bigint, until timestamptz, postings int)`),
-    meters.length > 0 &&
-      tx.execute(sql`
-        insert into usage_meter (interval_id, position, sku, label, unit, quantity, rate_micro)
-        select m.interval, m.position, m.sku, m.label, m.unit, m.quantity, m.rate
-        from json_to_recordset(${JSON.stringify(meters)}::json) as m(interval uuid, position smallint, sku text, label text,
-          unit text, quantity bigint, rate bigint)`),
-  ])
+  await insertStretches(tx, JSON.stringify(intervals), JSON.stringify(meters))
 }
+
+const insertStretches = statement(
+  'usage_stretches',
+  `with made as (
+    insert into usage_interval (id, user_id, subject_kind, subject_id, subject_name, subject_facts, charge,
+      stops_when_empty, rate_micro, rate_seconds, started_at, ended_at, carried_parts, credits_micro, cash_micro,
+      waived_micro, posted_until, postings)
+    select i.id, i."user", i.kind, i.subject, i.name, i.facts, i.charge, i.stops, i.rate, i.seconds, i.started, i.ended,
+      i.carried, i.credits, i.cash, i.waived, i.until, i.postings
+    from json_to_recordset($1::json) as i(id uuid, "user" uuid, kind text, subject text, name text, facts jsonb,
+      charge text, stops boolean, rate bigint, seconds int, started timestamptz, ended timestamptz, carried bigint,
+      credits bigint, cash bigint, waived bigint, until timestamptz, postings int)
+  )
+  insert into usage_meter (interval_id, position, sku, label, unit, quantity, rate_micro)
+  select m.interval, m.position, m.sku, m.label, m.unit, m.quantity, m.rate
+  from json_to_recordset($2::json) as m(interval uuid, position smallint, sku text, label text, unit text,
+    quantity bigint, rate bigint)`,
+)
 
 /**
  * What subjects have cost: posted, and due by now.

@@ -1,6 +1,6 @@
 import type { Currency } from '@berth/contract/limits'
-import { sql } from 'drizzle-orm'
 import type { Transaction } from '../../../platform/database/database.ts'
+import { statement } from '../../../platform/database/statement.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { type LotUse, writeUses } from '../credits/lots.ts'
 import {
@@ -178,14 +178,18 @@ async function eachPart<Row>(
 
 async function writeDays(tx: Transaction, days: readonly Day[]): Promise<void> {
   const rows = days.map(({ amountMicro, ...day }) => ({ ...day, micro: `${amountMicro}` }))
-  await tx.execute(sql`
-    insert into usage_day (interval_id, user_id, day, part, back, entries, amount_micro)
-    select "intervalId", "userId", "day", "part", "back", "entries", "micro"
-    from json_to_recordset(${JSON.stringify(rows)}::json) as booked("intervalId" uuid, "userId" uuid, "day" date,
-      "part" text, "back" boolean, "entries" int, "micro" bigint)
-    on conflict (interval_id, day, part, back) do update set
-      entries = usage_day.entries + excluded.entries, amount_micro = usage_day.amount_micro + excluded.amount_micro`)
+  await addToDays(tx, JSON.stringify(rows))
 }
+
+const addToDays = statement(
+  'usage_days',
+  `insert into usage_day (interval_id, user_id, day, part, back, entries, amount_micro)
+  select "intervalId", "userId", "day", "part", "back", "entries", "micro"
+  from json_to_recordset($1::json) as booked("intervalId" uuid, "userId" uuid, "day" date,
+    "part" text, "back" boolean, "entries" int, "micro" bigint)
+  on conflict (interval_id, day, part, back) do update set
+    entries = usage_day.entries + excluded.entries, amount_micro = usage_day.amount_micro + excluded.amount_micro`,
+)
 
 async function writeHolds(
   tx: Transaction,
@@ -194,21 +198,29 @@ async function writeHolds(
   const rows = holds.map(([id, { usedMicro, freeMicro }]) => ({
     ...{ id, micro: `${usedMicro}`, free: `${freeMicro}` },
   }))
-  await tx.execute(sql`
-    update wallet_hold h set used_micro = used.micro, free_micro = used.free
-    from json_to_recordset(${JSON.stringify(rows)}::json) as used(id uuid, micro bigint, free bigint)
-    where h.id = used.id`)
+  await changeHolds(tx, JSON.stringify(rows))
 }
+
+const changeHolds = statement(
+  'wallet_holds_used',
+  `update wallet_hold h set used_micro = used.micro, free_micro = used.free
+  from json_to_recordset($1::json) as used(id uuid, micro bigint, free bigint)
+  where h.id = used.id`,
+)
 
 async function writeSums(tx: Transaction, sums: readonly Sums[]): Promise<void> {
   const rows = sums.map(({ id, creditsMicro, cashMicro, waivedMicro, postings, postedUntil }) => ({
     ...{ id, postings, credits: `${creditsMicro}`, cash: `${cashMicro}`, waived: `${waivedMicro}` },
     until: postedUntil.toISOString(),
   }))
-  await tx.execute(sql`
-    update usage_interval i set credits_micro = posted.credits, cash_micro = posted.cash,
-      waived_micro = posted.waived, postings = posted.postings, posted_until = posted.until
-    from json_to_recordset(${JSON.stringify(rows)}::json) as posted(id uuid, credits bigint, cash bigint,
-      waived bigint, postings int, until timestamptz)
-    where i.id = posted.id`)
+  await changeSums(tx, JSON.stringify(rows))
 }
+
+const changeSums = statement(
+  'usage_sums',
+  `update usage_interval i set credits_micro = posted.credits, cash_micro = posted.cash,
+    waived_micro = posted.waived, postings = posted.postings, posted_until = posted.until
+  from json_to_recordset($1::json) as posted(id uuid, credits bigint, cash bigint,
+    waived bigint, postings int, until timestamptz)
+  where i.id = posted.id`,
+)

@@ -1,9 +1,8 @@
 import type { Currency } from '@berth/contract/limits'
-import { and, inArray, isNull } from 'drizzle-orm'
-import type { Queryable } from '../../../platform/database/database.ts'
+import type { Transaction } from '../../../platform/database/database.ts'
+import { statement } from '../../../platform/database/statement.ts'
 import { drawFrom, type Lot, readLotsOfMany } from '../credits/lots.ts'
 import { least } from '../ledger/least.ts'
-import { ledgerAccount, wallet, walletHold } from '../ledger/tables.ts'
 import type { Subject } from '../subject.ts'
 import type { Interval, UsagePart } from './tables.ts'
 
@@ -40,52 +39,41 @@ export interface Purse {
  * What the books have of a customer. The caller holds the wallet's lock, or only reads.
  * @throws Error where there is no such wallet.
  */
-export async function readPurse(q: Pick<Queryable, 'select'>, userId: string): Promise<Purse> {
+export async function readPurse(q: Transaction, userId: string): Promise<Purse> {
   const purse = (await readPurses(q, [userId])).get(userId)
   if (!purse) throw new Error('there is no such wallet')
   return purse
 }
 
-/** The same of many customers in four statements. @returns By user id; none where there is no wallet. */
-export async function readPurses(
-  q: Pick<Queryable, 'select'>,
-  userIds: string[],
-): Promise<Map<string, Purse>> {
-  const [wallets, accounts, held, lots] = await Promise.all([
-    q
-      .select({ userId: wallet.userId, currency: wallet.currency })
-      .from(wallet)
-      .where(inArray(wallet.userId, userIds)),
-    q.select().from(ledgerAccount).where(inArray(ledgerAccount.userId, userIds)),
-    q
-      .select()
-      .from(walletHold)
-      .where(and(inArray(walletHold.userId, userIds), isNull(walletHold.releasedAt))),
-    readLotsOfMany(q, userIds),
-  ])
-  const accountsOf = Map.groupBy(accounts, ({ userId }) => userId)
-  const heldOf = Map.groupBy(held, ({ userId }) => userId)
-  return new Map(
-    wallets.map(({ userId, currency }) => [
-      userId,
-      purseOf({
-        ...{ userId, currency, accounts: accountsOf.get(userId) ?? [] },
-        ...{ held: heldOf.get(userId) ?? [], lots: lots.get(userId) ?? [] },
-      }),
-    ]),
-  )
+/** The same of many customers in two statements. @returns By user id; none where there is no wallet. */
+export async function readPurses(q: Transaction, userIds: string[]): Promise<Map<string, Purse>> {
+  const [wallets, lots] = await Promise.all([selectBooks(q, userIds), readLotsOfMany(q, userIds)])
+  return new Map(wallets.map(books => [books.userId, purseOf(books, lots.get(books.userId) ?? [])]))
 }
 
-function purseOf(books: {
+/** What the books have of a customer but lots: balances by account, and open holds; amounts are texts. */
+interface Books {
   userId: string
   currency: Currency
-  accounts: (typeof ledgerAccount.$inferSelect)[]
-  held: (typeof walletHold.$inferSelect)[]
-  lots: Lot[]
-}): Purse {
-  const { userId, currency, accounts, held, lots } = books
-  const holds = held.map(({ id, amountMicro, usedMicro, freeMicro, ...subject }) => {
-    const hold: Hold = { id, leftMicro: amountMicro - usedMicro, usedMicro, freeMicro }
+  balances: { kind: string; micro: string }[]
+  holds: Record<'id' | 'subjectKind' | 'subjectId' | 'amount' | 'used' | 'free', string>[]
+}
+
+const selectBooks = statement<Books>(
+  'wallet_books',
+  `select w.user_id as "userId", w.currency,
+    (select coalesce(json_agg(json_build_object('kind', a.kind, 'micro', a.balance_micro::text)), '[]')
+      from ledger_account a where a.user_id = w.user_id) as balances,
+    (select coalesce(json_agg(json_build_object('id', h.id, 'subjectKind', h.subject_kind, 'subjectId', h.subject_id,
+        'amount', h.amount_micro::text, 'used', h.used_micro::text, 'free', h.free_micro::text)), '[]')
+      from wallet_hold h where h.user_id = w.user_id and h.released_at is null) as holds
+  from wallet w where w.user_id = any($1::uuid[])`,
+)
+
+function purseOf({ userId, currency, balances, holds }: Books, lots: Lot[]): Purse {
+  const held = holds.map(({ id, amount, used, free, ...subject }) => {
+    const usedMicro = BigInt(used)
+    const hold: Hold = { id, leftMicro: BigInt(amount) - usedMicro, usedMicro, freeMicro: BigInt(free) }
     return [nameOf(subject), hold] as const
   })
   const sum = (amounts: bigint[]) => amounts.reduce((total, amount) => total + amount, 0n)
@@ -95,19 +83,19 @@ function purseOf(books: {
     userId,
     currency,
     creditsMicro:
-      sum(accounts.map(({ kind, balanceMicro }) => (kind === 'credits' && balanceMicro) || 0n)) - freeMicro,
+      sum(balances.map(({ kind, micro }) => (kind === 'credits' ? BigInt(micro) : 0n))) - freeMicro,
     keptMicro: restOf(lots.filter(isKept)),
     freeMicro,
     lots,
     unheldMicro:
-      sum(accounts.map(({ balanceMicro }) => balanceMicro ?? 0n)) -
+      sum(balances.map(({ micro }) => BigInt(micro))) -
       freeMicro -
-      sum(holds.map(([, { leftMicro }]) => leftMicro)),
-    holds: new Map(holds),
+      sum(held.map(([, { leftMicro }]) => leftMicro)),
+    holds: new Map(held),
   }
 }
 
-function nameOf({ subjectKind, subjectId }: Pick<Interval, 'subjectKind' | 'subjectId'>): string {
+function nameOf({ subjectKind, subjectId }: { subjectKind: string; subjectId: string }): string {
   return `${subjectKind} ${subjectId}`
 }
 

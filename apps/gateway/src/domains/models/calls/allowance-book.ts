@@ -1,6 +1,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
+import { statement } from '../../../platform/database/statement.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Billing, Meter, Subject } from '../../billing/billing.ts'
 import type { Budgets } from '../../budgets/budgets.ts'
@@ -171,12 +172,17 @@ async function insertEnded(
     seconds: call.how.used.videoSeconds,
   }))
   // One that was given up as lost was answered after all, and what it cost is known.
-  const { rows: written } = await tx.execute<{ id: string }>(sql`
-    insert into model_call as c (id, user_id, key_id, model_id, streamed, started_at, ended_at, status, first_byte_ms, cost_micro,
+  const written = await insertCalls(tx, JSON.stringify(rows), gatewayId)
+  return new Set(written.map(({ id }) => id))
+}
+
+const insertCalls = statement<{ id: string }>(
+  'model_calls_ended',
+  `insert into model_call as c (id, user_id, key_id, model_id, streamed, started_at, ended_at, status, first_byte_ms, cost_micro,
       estimated, error_code, input_tokens, cached_tokens, output_tokens, images, video_seconds, gateway_id)
     select e.id, e."user", e.key, e.model, e.streamed, e.started, e.ended, e.status, e.first, e.cost, e.estimated, e.error,
-      e.input, e.cached, e.output, e.images, e.seconds, ${gatewayId}::uuid
-    from json_to_recordset(${JSON.stringify(rows)}::json) as e(id uuid, "user" uuid, key uuid, model text, streamed boolean,
+      e.input, e.cached, e.output, e.images, e.seconds, $2::uuid
+    from json_to_recordset($1::json) as e(id uuid, "user" uuid, key uuid, model text, streamed boolean,
       started timestamptz, ended timestamptz, status text, first int, cost bigint, estimated boolean, error text, input int,
       cached int, output int, images int, seconds int)
     on conflict (id) do update set ended_at = excluded.ended_at, status = excluded.status,
@@ -184,9 +190,8 @@ async function insertEnded(
       error_code = excluded.error_code, input_tokens = excluded.input_tokens, cached_tokens = excluded.cached_tokens,
       output_tokens = excluded.output_tokens, images = excluded.images, video_seconds = excluded.video_seconds
     where c.status in ('running', 'lost')
-    returning id`)
-  return new Set(written.map(({ id }) => id))
-}
+    returning id`,
+)
 
 /** Notes what calls have cost of their allowances. */
 async function noteUsed(tx: Transaction, charged: readonly EndedCall[]): Promise<void> {
@@ -195,11 +200,15 @@ async function noteUsed(tx: Transaction, charged: readonly EndedCall[]): Promise
     sums.set(allowanceId, (sums.get(allowanceId) ?? 0n) + costMicro)
   const rows = [...sums].map(([id, micro]) => ({ id, micro: `${micro}` }))
   if (rows.length === 0) return
-  await tx.execute(sql`
-    update model_allowance a set used_micro = least(a.amount_micro, a.used_micro + u.micro)
-    from json_to_recordset(${JSON.stringify(rows)}::json) as u(id uuid, micro bigint)
-    where a.id = u.id`)
+  await addUsed(tx, JSON.stringify(rows))
 }
+
+const addUsed = statement(
+  'model_allowances_used',
+  `update model_allowance a set used_micro = least(a.amount_micro, a.used_micro + u.micro)
+  from json_to_recordset($1::json) as u(id uuid, micro bigint)
+  where a.id = u.id`,
+)
 
 /**
  * Lets go an allowance whose gateway has ended, and tells it so: it may have slept, and go on. The caller holds the wallet's

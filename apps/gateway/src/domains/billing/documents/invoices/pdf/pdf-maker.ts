@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { InvoicePage } from '@berth/contract/invoices'
-import type { Language } from '@berth/contract/limits'
+import { CALL_TIMEOUT_MS, type Language } from '@berth/contract/limits'
 import { ApiError } from '../../../../../platform/http/api-error.ts'
 
 /** How much is made at a time. */
@@ -10,10 +10,10 @@ interface PdfLimits {
   atOnceMax: number
   /** The others wait, and who would wait too long is told. */
   waitingMax: number
-  /** One takes half a second; this is a machine that has little time. */
+  /** One takes a second of a processor; that many is a computer that does much else, and whoever saves a file still waits. */
   makeMsMax: number
 }
-const LIMITS: PdfLimits = { atOnceMax: 2, waitingMax: 20, makeMsMax: 15_000 }
+const LIMITS: PdfLimits = { atOnceMax: 2, waitingMax: 20, makeMsMax: CALL_TIMEOUT_MS.download }
 
 const HEAP_MB_MAX = 192
 

@@ -51,6 +51,8 @@ export function openDatabase({
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     application_name: 'berth',
+    // Days and months of what was used are those of UTC, whatever a server that somebody else looks after says of itself.
+    options: '-c timezone=UTC',
   })
   // An idle connection that breaks is replaced by the pool; unheard, the event would end the process.
   pool.on('error', error => log.warn({ err: error }, 'a database connection broke'))

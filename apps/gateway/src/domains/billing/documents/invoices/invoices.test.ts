@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { testSealer } from '../../../../../test/test-sealer.ts'
+import { openDatabase } from '../../../../platform/database/open-database.ts'
 import { accountDeleted } from '../../../identity/events.ts'
 import {
   type BillingFixture,
@@ -145,6 +146,20 @@ test('[B23] what was made out is neither changed nor removed, whoever writes', a
       cause: { message: expect.stringContaining('invoices are not changed') },
     })
   }
+})
+
+test('[B23] [R3.10] a month ends by UTC, also on a database that is said to be in Tokyo', async () => {
+  const { rows } = await fixture.db.execute<{ name: string }>(sql`select current_database() as name`)
+  await fixture.db.execute(sql.raw(`alter database "${rows[0]?.name}" set timezone to 'Asia/Tokyo'`))
+  const tokyo = openDatabase({ url: fixture.database.url, log: fixture.log, poolSize: 2 })
+  await topUp()
+  fixture.clock.advance((Date.UTC(2026, 3) - fixture.clock.now().getTime()) / 1_000 - 4 * 3_600)
+  await fixture.open({ userId, instanceId: 'i-night' })
+  fixture.clock.advance(4 * 3_600 + 1)
+  await fixture.replica({ db: tokyo.db }).invoices.makeDue()
+  await tokyo.close()
+  const months = (await list()).filter(({ kind }) => kind === 'usage')
+  expect(months).toMatchObject([{ month: '2026-03-01', amount: 400 }])
 })
 
 test('[B23] [R3.10] months of usage have an invoice each, which add up; nothing used, no invoice', async () => {

@@ -327,6 +327,6 @@ class RequestView {
     return wasForwarded(this.#request.headers)
   }
   get log() {
-    return this.#request.log
+    return this.#request.log.child({ reqId: this.#request.id })
   }
 }

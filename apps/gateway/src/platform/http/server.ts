@@ -95,6 +95,8 @@ export async function createServer(options: ServerOptions): Promise<GatewayServe
   const app = fastify({
     loggerInstance: log as never,
     logController: new LogController({ disableRequestLogging: true }),
+    // Whoever says something names its request: most requests say nothing, and a logger of their own is no small part of a call.
+    childLoggerFactory: logger => logger,
     genReqId: createRequestIds(options.ids),
     bodyLimit: BODY_BYTES_MAX,
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,

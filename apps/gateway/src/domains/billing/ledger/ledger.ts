@@ -98,6 +98,9 @@ export interface Transfer {
   at: Date
 }
 
+/** Accounts of the house, by id. */
+export type Houses = ReadonlyMap<string, { kind: HouseKind; currency: Currency }>
+
 /** Transfers that one statement writes. */
 const TRANSFERS_AT_ONCE_MAX = 1_000
 
@@ -117,6 +120,7 @@ export async function postTransfer(tx: Transaction, deps: { ids: Ids }, transfer
 /**
  * Posts many transfers, each once, in as many statements as one takes (B2). The caller holds the wallets' locks of all
  * customers whom they concern. An account is never below zero after them; between two of them it may be.
+ * @param houses Accounts of the house that are opened where they are not there yet; left out: none.
  * @returns What each came to, in their order.
  * @throws LedgerError for everything else that `LEDGER_RESULTS` names: then none of them may be committed.
  */
@@ -124,10 +128,11 @@ export async function postTransfers(
   tx: Transaction,
   deps: { ids: Ids },
   transfers: readonly Transfer[],
+  houses: Houses = new Map(),
 ): Promise<Posted[]> {
   const results: Posted[] = []
   for (let at = 0; at < transfers.length; at += TRANSFERS_AT_ONCE_MAX) {
-    results.push(...(await postSome(tx, deps, transfers.slice(at, at + TRANSFERS_AT_ONCE_MAX))))
+    results.push(...(await postSome(tx, deps, transfers.slice(at, at + TRANSFERS_AT_ONCE_MAX), houses)))
   }
   return results
 }
@@ -136,8 +141,15 @@ async function postSome(
   tx: Transaction,
   { ids }: { ids: Ids },
   transfers: readonly Transfer[],
+  houses: Houses,
 ): Promise<Posted[]> {
   const accounts = await readAccounts(tx, transfers)
+  // In one order, so that two who open them for the first time do not wait for each other.
+  const missing = [...houses].filter(([id]) => !accounts.has(id)).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  for (const [id, { kind, currency }] of missing) {
+    await openHouseAccount(tx, kind, currency)
+    accounts.set(id, { currency, owner: null })
+  }
   for (const transfer of transfers) requireSound(transfer, accounts)
   const inserted = await insertTransfers(tx, ids, transfers)
   // Of two with the same key, the first is the one that was written.

@@ -7,7 +7,6 @@ import {
   customerAccounts,
   type HouseKind,
   houseAccount,
-  openHouseAccount,
   postTransfers,
   type Transfer,
 } from '../ledger/ledger.ts'
@@ -155,14 +154,10 @@ export function takeSums({ sums }: Sheet, { id }: Pick<Interval, 'id'>): Partial
  * under them.
  */
 export async function writeSheet(tx: Transaction, deps: { ids: Ids }, sheet: Sheet): Promise<void> {
-  // In one order, so that two who open them for the first time do not wait for each other.
-  const houses = [...sheet.houses].toSorted(([a], [b]) => (a < b ? -1 : 1))
-  // Sent in this order, without waiting for the answers between.
+  await postTransfers(tx, deps, sheet.transfers, sheet.houses)
   await Promise.all([
-    ...houses.map(([, { kind, currency }]) => openHouseAccount(tx, kind, currency)),
-    postTransfers(tx, deps, sheet.transfers),
-    eachPart([...sheet.days.values()], rows => writeDays(tx, rows)),
     eachPart([...sheet.uses.values()], rows => writeUses(tx, rows)),
+    eachPart([...sheet.days.values()], rows => writeDays(tx, rows)),
     eachPart([...sheet.holds], rows => writeHolds(tx, rows)),
     eachPart([...sheet.sums.values()], rows => writeSums(tx, rows)),
   ])

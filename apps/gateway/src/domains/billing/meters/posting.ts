@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, inArray, isNull, lte } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
-import type { Queryable, Transaction } from '../../../platform/database/database.ts'
+import type { Transaction } from '../../../platform/database/database.ts'
+import { statement } from '../../../platform/database/statement.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { writeEnds } from '../credits/lots.ts'
 import { creditGrant } from '../credits/tables.ts'
@@ -9,7 +10,7 @@ import { readTotals, type WalletTotals } from '../ledger/wallet.ts'
 import { notePostings } from './booking.ts'
 import { createSheet, writeSheet } from './posting-sheet.ts'
 import { endInPurse, type Purse, readPurse, readPurses } from './purse.ts'
-import { type Interval, usageInterval } from './tables.ts'
+import type { Interval } from './tables.ts'
 
 interface Deps {
   clock: Clock
@@ -58,13 +59,36 @@ export async function endCredits(tx: Transaction, deps: Deps, userId: string): P
 }
 
 /** Customers' open stretches, each customer's in the order in which they are posted. */
-export function selectOpen(q: Pick<Queryable, 'select'>, userIds: string[]): Promise<Interval[]> {
-  return q
-    .select()
-    .from(usageInterval)
-    .where(and(inArray(usageInterval.userId, userIds), isNull(usageInterval.endedAt)))
-    .orderBy(asc(usageInterval.startedAt), asc(usageInterval.id))
+export async function selectOpen(q: Transaction, userIds: string[]): Promise<Interval[]> {
+  const rows = await readOpen(q, userIds)
+  return rows.map(row => ({
+    ...row,
+    ...{
+      rateMicro: BigInt(row.rateMicro),
+      carriedParts: BigInt(row.carriedParts),
+      restParts: BigInt(row.restParts),
+    },
+    ...{ creditsMicro: BigInt(row.creditsMicro), cashMicro: BigInt(row.cashMicro) },
+    ...{ postedMicro: BigInt(row.postedMicro), waivedMicro: BigInt(row.waivedMicro) },
+    ...{ startedAt: new Date(row.startedAt), endedAt: null, postedUntil: new Date(row.postedUntil) },
+  }))
 }
+
+/** A row as the database sends it: of an open stretch there is no end. */
+type OpenRow = {
+  [Name in Exclude<keyof Interval, 'endedAt'>]: Interval[Name] extends bigint | Date ? string : Interval[Name]
+}
+
+const readOpen = statement<OpenRow>(
+  'usage_open',
+  `select id, user_id as "userId", subject_kind as "subjectKind", subject_id as "subjectId", subject_name as "subjectName",
+    subject_facts as "subjectFacts", charge, stops_when_empty as "stopsWhenEmpty", rate_micro as "rateMicro",
+    rate_seconds as "rateSeconds", started_at as "startedAt", carried_parts as "carriedParts", rest_parts as "restParts",
+    credits_micro as "creditsMicro", cash_micro as "cashMicro", posted_micro as "postedMicro",
+    waived_micro as "waivedMicro", posted_until as "postedUntil", postings
+  from usage_interval where user_id = any($1::uuid[]) and ended_at is null
+  order by started_at, id`,
+)
 
 /** Posts what is due at a moment on every open stretch of a customer, none before what is posted. */
 async function postOpen(tx: Transaction, deps: Deps, userId: string, until: Date): Promise<void> {

@@ -34,6 +34,8 @@ test('[R1.3] top up, cards, auto top-up, a coupon, bills, transactions and invoi
   browser,
   gateway,
 }) => {
+  // All that a customer does there, one after the other: a minute and a half where nothing else is done.
+  test.setTimeout(300_000)
   await signUp(gateway, MONA)
   await verifyAddress(gateway, MONA.email)
   const coupon = gateway.operate(

@@ -4,22 +4,33 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { root } from '../lib/paths.mjs'
 
 /** Files that hold a gateway to times: nothing big begins beside them, so they come first. */
-export const TIMED = [
+const TIMED = [
   'apps/gateway/test/faults/three-gateways.test.ts',
   'apps/gateway/test/faults/start-stop.test.ts',
   'apps/gateway/test/faults/kill-gateway.test.ts',
   'apps/gateway/test/faults/postgres-down.test.ts',
 ]
 
-/** Files of more than forty seconds on a busy computer, about the longest first but for the timed ones. */
-const LONGEST = [
+/**
+ * Files whose containers and pods get network interfaces on this computer: a browser gives up whatever it is loading where
+ * one comes or goes (`ERR_NETWORK_CHANGED`).
+ */
+const NETWORKED = [
   'apps/gateway/src/drivers/compute/docker/docker-engine.test.ts',
+  'apps/gateway/src/drivers/compute/kubernetes/kube-engine.test.ts',
+  'apps/gateway/test/compose-walk.test.ts',
+]
+
+/** What is over before the walks begin. */
+export const BEFORE_WALKS = [...TIMED, ...NETWORKED]
+
+/** Files of more than forty seconds on a busy computer, about the longest first but for those that walks wait for. */
+const LONGEST = [
+  ...NETWORKED,
   'apps/gateway/src/drivers/compute/sandbox/sandbox-engine.test.ts',
   // It waits for three quarters of its time, so the timed ones have the processors.
   'apps/gateway/src/drivers/compute/sandbox/sandbox-recovery.test.ts',
   ...TIMED,
-  'apps/gateway/src/drivers/compute/kubernetes/kube-engine.test.ts',
-  'apps/gateway/test/compose-walk.test.ts',
   'apps/gateway/src/drivers/compute/sandbox/unshare-engine.test.ts',
   'apps/gateway/test/main.test.ts',
   'apps/gateway/test/stale-reads.test.ts',

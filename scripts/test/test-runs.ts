@@ -34,7 +34,7 @@ export async function runVitest(
 }
 
 /**
- * Waits until those tests of a Vitest run are over that hold a gateway to times.
+ * Waits until those tests of a Vitest run are over that walks do not bear beside them.
  * @param scratch The folder that {@link runVitest} was given.
  * @param run The run, whose end is waited for at most.
  */

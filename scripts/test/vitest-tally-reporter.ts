@@ -3,13 +3,13 @@ import { relative } from 'node:path'
 import type { SerializedError } from 'vitest'
 import type { Reporter, TestModule, TestSpecification } from 'vitest/node'
 import { root } from '../lib/paths.mjs'
-import { TIMED } from './longest-first.ts'
+import { BEFORE_WALKS } from './longest-first.ts'
 import { type Failure, shortReason, type Tally } from './tally.ts'
 
 /** Names the file that {@link VitestTallyReporter} writes. */
 export const VITEST_TALLY_FILE = 'BERTH_VITEST_TALLY_FILE'
 
-/** Names the file that {@link VitestTallyReporter} makes once the files that hold a gateway to times have run. */
+/** Names the file that {@link VitestTallyReporter} makes once the files have run that walks wait for. */
 export const TIMED_OVER_FILE = 'BERTH_VITEST_TIMED_OVER_FILE'
 
 /**
@@ -17,21 +17,21 @@ export const TIMED_OVER_FILE = 'BERTH_VITEST_TIMED_OVER_FILE'
  * `context.skip(note)`, and files that break before their first test.
  */
 class VitestTallyReporter implements Reporter {
-  private timed = new Set<string>()
+  private awaited = new Set<string>()
 
   onTestRunStart(specifications: readonly TestSpecification[]): void {
     const files = specifications.map(({ moduleId }) => relative(root, moduleId))
-    this.timed = new Set(TIMED.filter(file => files.includes(file)))
+    this.awaited = new Set(BEFORE_WALKS.filter(file => files.includes(file)))
     this.tellWhenOver()
   }
 
   onTestModuleEnd({ relativeModuleId }: TestModule): void {
-    if (this.timed.delete(relativeModuleId)) this.tellWhenOver()
+    if (this.awaited.delete(relativeModuleId)) this.tellWhenOver()
   }
 
   private tellWhenOver(): void {
     const file = process.env[TIMED_OVER_FILE]
-    if (file !== undefined && this.timed.size === 0) writeFileSync(file, '')
+    if (file !== undefined && this.awaited.size === 0) writeFileSync(file, '')
   }
 
   onTestRunEnd: NonNullable<Reporter['onTestRunEnd']> = (modules, unhandledErrors) => {

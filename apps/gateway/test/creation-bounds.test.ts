@@ -230,7 +230,9 @@ test('a key of a customer who is kept out reads nothing, and what waits of them 
   expect(await get('/v1/models')).toMatchObject({ http: 200 })
   await suspend(customer)
   const refused = { http: 403, error: { code: 'account_deactivated', type: 'invalid_request_error' } }
-  for (const path of ['/v1/models', '/v1/videos', '/v1/videos/video_0', '/v1/other']) {
+  // The database tells it to gateways, which takes a moment.
+  await eventually(async () => expect(await get('/v1/models')).toMatchObject(refused))
+  for (const path of ['/v1/videos', '/v1/videos/video_0', '/v1/other']) {
     expect(await get(path)).toMatchObject(refused)
   }
   // Those under way end; the other two stay where they are, whatever room there is.

@@ -62,6 +62,8 @@ const TRIES = {
   clusters: { short: 0, turn: 1, long: 1 },
   /** Seconds that the API server of a cluster is away; where it is any, its node is killed and gone for minutes, too. */
   outages: { short: 0, turn: 20, long: 300 },
+  /** Whether a node of two in a cluster is taken out of service, for which a second kubelet is started. */
+  drains: { short: 0, long: 1 },
   /** Trees of a whole distribution, fetched from its mirror. */
   bootstraps: { short: 0, long: 1 },
 } as const

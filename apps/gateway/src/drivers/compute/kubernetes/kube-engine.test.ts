@@ -58,7 +58,8 @@ describe.skipIf(!clusterProbe.ok)('machines on Kubernetes', () => {
   if (awayS > 0) describeOutages(() => cluster, cloudId, awayS)
   else process.stdout.write('SKIP a cluster whose parts die: a long run (outages) looks\n')
   describeClusterWalk(() => cluster)
-  describeDrain(() => cluster)
+  if (triesOf('drains') > 0) describeDrain(() => cluster)
+  else process.stdout.write('SKIP a node that is taken out of service: a long run (drains) looks\n')
   describeChart(() => cluster)
   const isWhole = triesOf('clusters') > 0
   if (!isWhole)

@@ -22,7 +22,7 @@ import type { PublicIps } from '../../public-ips/public-ips.ts'
 import type { Regions } from '../../regions/regions.ts'
 import type { SshKeys } from '../../ssh-keys/ssh-keys.ts'
 import type { Volumes } from '../../volumes/volumes.ts'
-import { changeStatus, type StatusDeps } from '../change-status.ts'
+import { type Change, changeStatus, type StatusDeps } from '../change-status.ts'
 import { instancesInTrouble } from '../events.ts'
 import type { Quotes } from '../offer/quotes.ts'
 import { beginRemoval } from '../removal.ts'
@@ -244,8 +244,8 @@ export async function stopByOperator(
 
 /**
  * Starts some of a customer's instances again, on other computers of their engines, because the operator wants it: those alone
- * whose own is being taken out of service, and that take along what they have stored. They keep their claims on the stock, and are charged as
- * one that its customer restarts.
+ * whose own is being taken out of service, and that take along what they have stored. They keep their claims on the stock, and
+ * are charged as one that its customer restarts.
  * @returns Ids of those that are moved.
  */
 export async function moveByOperator(
@@ -271,21 +271,11 @@ export async function moveByOperator(
       )
       .orderBy(instance.id)
       .for('update')
-    if (rows.length === 0) return []
-    const at = deps.clock.now()
-    for (const row of rows) {
-      await changeStatus(tx, statusDeps(deps), row, {
-        status: 'restarting',
-        at,
-        event: { code: 'moved_by_operator' },
-        reason: { code: 'moved_by_operator', detail: '' },
-        patch: { restartsAsked: row.restartsAsked + 1, progress: PROGRESS.booting },
-      })
-    }
-    const instances = rows.map(({ id, name }) => ({ id, name }))
-    const moved = { userId, at: at.toISOString(), cause: 'moved_by_operator' as const, instances }
-    await deps.events.emit(tx, instancesInTrouble, moved)
-    return rows.map(({ id }) => id)
+    return changeAll(tx, deps, { userId, rows, cause: 'moved_by_operator' }, row => ({
+      status: 'restarting',
+      event: { code: 'moved_by_operator' },
+      patch: { restartsAsked: row.restartsAsked + 1, progress: PROGRESS.booting },
+    }))
   })
 }
 
@@ -299,7 +289,7 @@ async function stopRunning(
   which: {
     ids: 'all' | string[]
     event: 'stopped_no_balance' | 'stopped_at_budget' | 'stopped_by_operator'
-    cause: 'balance_used_up' | 'budget_reached' | 'stopped_by_operator'
+    cause: Exclude<Cause, 'moved_by_operator'>
     /** Also those that are paid for in advance. */
     inTerms?: boolean
   },
@@ -320,20 +310,31 @@ async function stopRunning(
     )
     .orderBy(instance.id)
     .for('update')
+  return changeAll(tx, deps, { userId, rows, cause: which.cause }, (_row, at) => ({
+    status: 'stopping',
+    event: { code: which.event },
+    patch: { desired: 'stopped', ...(which.cause === 'balance_used_up' && { emptiedAt: at }) },
+  }))
+}
+
+/** Why instances are changed that their customer did not ask for. */
+type Cause = 'balance_used_up' | 'budget_reached' | 'stopped_by_operator' | 'moved_by_operator'
+
+/** Changes a customer's instances that it did not ask for, and has the customer told. @returns Their ids. */
+async function changeAll(
+  tx: Transaction,
+  deps: ActionDeps,
+  { userId, rows, cause }: { userId: string; rows: InstanceRow[]; cause: Cause },
+  changeTo: (row: InstanceRow, at: Date) => Omit<Change, 'at' | 'reason'>,
+): Promise<string[]> {
   if (rows.length === 0) return []
   const at = deps.clock.now()
   for (const row of rows) {
-    await changeStatus(tx, statusDeps(deps), row, {
-      status: 'stopping',
-      at,
-      event: { code: which.event },
-      reason: { code: which.cause, detail: '' },
-      patch: { desired: 'stopped', ...(which.cause === 'balance_used_up' && { emptiedAt: at }) },
-    })
+    const change = { ...changeTo(row, at), at, reason: { code: cause, detail: '' } }
+    await changeStatus(tx, statusDeps(deps), row, change)
   }
   const instances = rows.map(({ id, name }) => ({ id, name }))
-  const trouble = { userId, at: at.toISOString(), cause: which.cause, instances }
-  await deps.events.emit(tx, instancesInTrouble, trouble)
+  await deps.events.emit(tx, instancesInTrouble, { userId, at: at.toISOString(), cause, instances })
   return rows.map(({ id }) => id)
 }
 

@@ -16,6 +16,8 @@ const TOLD = [
   `DCGM_FI_DEV_GPU_UTIL{${labelsOf('GPU-b', 'm-1')}} 3 1732700000000`,
   `DCGM_FI_DEV_GPU_UTIL{${labelsOf('GPU-c', 'm-2')}} NaN`,
   `DCGM_FI_DEV_GPU_UTIL{gpu="3",UUID="GPU-d",container="",namespace="",pod=""} 0`,
+  // A pod of the same name that is another customer's.
+  `DCGM_FI_DEV_GPU_UTIL{${labelsOf('GPU-f', 'm-1').replace('berth-x', 'berth-y')}} 50`,
   `DCGM_FI_DEV_GPU_TEMP{${labelsOf('GPU-a', 'm-1')}} 61`,
   `DCGM_FI_DEV_FB_USED{${labelsOf('GPU-a', 'm-1')}} 40512`,
   `DCGM_FI_DEV_FB_USED{${labelsOf('GPU-b', 'm-1')}} 12`,

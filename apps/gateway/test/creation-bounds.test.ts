@@ -26,6 +26,7 @@ import { type FilmServerDouble, refusesFilm, seems, startFilmServer } from './fi
 import { at, hostedModel } from './hosted-models.ts'
 import { type ModelCustomer, type ModelGateway, startModelGateway } from './model-gateway.ts'
 import type { ModelServerDouble } from './model-server.ts'
+import { pngHead } from './png-head.ts'
 import type { TestGateway } from './start-gateway.ts'
 
 /**
@@ -64,7 +65,7 @@ beforeEach(async () => {
 })
 
 const eventually = <T>(look: () => Promise<T>) => vi.waitFor(look, { timeout: 30_000, interval: 50 })
-const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
+const PNG = pngHead(640, 480)
 /** Bytes that nobody else has. */
 const picture = (bytes = 100) => Buffer.concat([PNG, randomBytes(bytes)])
 const paints =

@@ -26,6 +26,7 @@ import { type FilmServerDouble, startFilmServer } from './film-server.ts'
 import { at, hostedModel, PRICES } from './hosted-models.ts'
 import { type ModelCustomer, type ModelGateway, startModelGateway } from './model-gateway.ts'
 import { type ModelServerDouble, refuses } from './model-server.ts'
+import { pngHead } from './png-head.ts'
 import type { TestGateway } from './start-gateway.ts'
 
 /**
@@ -207,10 +208,14 @@ test('a picture that was sent, or one that was made, is what others are made aft
   expect(server.asked.at(-1)?.text).toContain(made.toString('latin1'))
 })
 
-test('what is no picture, or too large for it, is refused with the field', async () => {
+test('[R5.10] what is no picture, or too large for it, is refused with the field', async () => {
   expect(await upload(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))).toMatchObject({
     ...{ http: 400, fields: [{ path: 'image', rule: 'picture_type' }] },
   })
+  expect(await upload(pngHead(10_000, 8_001))).toMatchObject({
+    ...{ http: 400, fields: [{ path: 'image', rule: 'picture_pixels' }] },
+  })
+  expect(await upload(pngHead(10_000, 8_000))).toMatchObject({ http: 200 })
   expect(await upload(Buffer.alloc(0))).toMatchObject({ http: 400 })
   const large = Buffer.concat([png(1), Buffer.alloc(1_000_000)])
   const { data } = await upload(large)

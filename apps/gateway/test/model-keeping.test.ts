@@ -10,6 +10,7 @@ import { modelCallBody, modelKeeping } from '../src/domains/models/tables.ts'
 import { at, hostedModel } from './hosted-models.ts'
 import { type ModelCustomer, type ModelGateway, QUESTION, startModelGateway } from './model-gateway.ts'
 import { begins, refuses, says } from './model-server.ts'
+import { pngHead } from './png-head.ts'
 
 const DAY_MS = 24 * 3_600_000
 let aheadMs = 0
@@ -97,7 +98,7 @@ describe('[R1.5] what models are asked and answer', () => {
     models.server.answer(refuses(400, 'no'))
     await ask().catch(() => null)
     models.server.answer(says('x'.repeat(KEPT_CHARS_MAX + 1)))
-    const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(100_000, 7)])
+    const png = Buffer.concat([pngHead(640, 480), Buffer.alloc(100_000, 7)])
     const url = `data:image/png;base64,${png.toString('base64')}`
     await customer.client().chat.completions.create({
       model: 'seer',

@@ -12,6 +12,7 @@ import { modelCall } from '../src/domains/models/tables.ts'
 import { at, hostedModel, PRICES } from './hosted-models.ts'
 import { type ModelCustomer, type ModelGateway, startModelGateway } from './model-gateway.ts'
 import { type ModelServerDouble, refuses } from './model-server.ts'
+import { pngHead } from './png-head.ts'
 import type { TestGateway } from './start-gateway.ts'
 
 let models: ModelGateway
@@ -238,7 +239,7 @@ describe('[R7.6] [B10] pictures', () => {
     }
   })
 
-  test('[R5.10] one of 40 MB is taken, and a larger one, another type or two of them are not', async () => {
+  test('[R5.10] one of 40 MB is taken, and a larger one, one of more than 80 million pixels, another type or two of them are not', async () => {
     server.answer(paints({ b64_json: 'AAAA' }))
     const large = Buffer.concat([noise(8), Buffer.alloc(39_990_000)])
     const form = new FormData()
@@ -253,10 +254,15 @@ describe('[R7.6] [B10] pictures', () => {
     expect(await rules({ image: dataUrl(larger) })).toEqual(['picture_too_large'])
     expect(await rules({ image: dataUrl(Buffer.from('GIF89a')) })).toEqual(['picture_type'])
     expect(await rules({ image: dataUrl(noise(8), 'image/svg+xml') })).toEqual(['picture_type'])
+    expect(await rules({ image: dataUrl(pngHead(30_000, 30_000)) })).toEqual(['picture_pixels'])
     expect(await rules({ image: 'http://127.0.0.1/x.png' })).toEqual(['picture_address'])
     for (const field of ['image_url', 'mask', 'images', 'api_base'])
       expect(await rules({ [field]: 'http://127.0.0.1/x.png' }), field).toEqual(['not_allowed'])
     expect(await rules({ model: 'plain', image: dataUrl(noise(8)) })).toEqual(['not_allowed'])
+    const huge = new FormData()
+    for (const name of ['model', 'prompt']) huge.set(name, String(form.get(name)))
+    huge.set('image', new Blob([pngHead(30_000, 30_000)], { type: 'image/png' }), 'a.png')
+    expect((await refused(await ask(huge))).fields).toMatchObject([{ path: 'image', rule: 'picture_pixels' }])
     form.append('image', new Blob([noise(8)], { type: 'image/png' }), 'b.png')
     expect(await refused(await ask(form))).toMatchObject({ code: 'validation_failed' })
     expect(await lastCall()).toMatchObject({ status: 'done' })

@@ -7,6 +7,7 @@ import { modelCall } from '../src/domains/models/tables.ts'
 import { at, hostedModel, PRICES } from './hosted-models.ts'
 import { type ModelCustomer, type ModelGateway, startModelGateway } from './model-gateway.ts'
 import { type ModelServerDouble, says } from './model-server.ts'
+import { pngHead } from './png-head.ts'
 import type { TestGateway } from './start-gateway.ts'
 
 let models: ModelGateway
@@ -53,7 +54,7 @@ const answers =
   }
 
 describe('[R5.10] pictures in a chat', () => {
-  const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(4_000_000, 7)])
+  const PNG = Buffer.concat([pngHead(1_024, 1_024), Buffer.alloc(4_000_000, 7)])
   const url = (bytes: Buffer, type = 'image/png') => `data:${type};base64,${bytes.toString('base64')}`
   const picture = (address: unknown) => ({ type: 'image_url', image_url: { url: address } })
   const asking = (model: string, ...content: object[]) => ({
@@ -69,7 +70,11 @@ describe('[R5.10] pictures in a chat', () => {
 
   test('[R7.6] reach the server as they came, and are charged as it counts them', async () => {
     server.answer(says('A harbour', { prompt_tokens: 1_500, completion_tokens: 2, total_tokens: 1_502 }))
-    const body = asking('seer', picture(url(PNG)), picture(url(Buffer.from('GIF89a..'), 'image/gif')))
+    const body = asking(
+      'seer',
+      picture(url(PNG)),
+      picture(url(Buffer.from('474946383961 8002 e001'.replaceAll(' ', ''), 'hex'), 'image/gif')),
+    )
     const response = await ask(body)
     expect(response.status).toBe(200)
     expect(server.asked[0]?.body.messages).toEqual(body.messages)
@@ -79,21 +84,23 @@ describe('[R5.10] pictures in a chat', () => {
     })
   })
 
-  test('where the server does not count, a picture counts as a thousand tokens', async () => {
+  test('where the server does not count, a picture counts by its pixels', async () => {
     server.answer(says('A harbour', null))
     expect((await ask(asking('seer', picture(url(PNG))))).status).toBe(200)
     const { inputTokens } = (await lastCall()) ?? { inputTokens: 0 }
-    expect(inputTokens).toBeGreaterThan(1_000)
-    expect(inputTokens).toBeLessThan(1_100)
+    expect(inputTokens).toBeGreaterThan(1_338)
+    expect(inputTokens).toBeLessThan(1_438)
   })
 
-  test('too many, too large, of another type, by address, or to a model of words alone are refused', async () => {
-    const small = picture(url(Buffer.concat([PNG.subarray(0, 8), Buffer.alloc(100)])))
+  test('too many, too large, of too many pixels, of another type, by address, or to a model of words alone are refused', async () => {
+    const small = picture(url(Buffer.concat([pngHead(8, 8), Buffer.alloc(100)])))
     const large = Buffer.concat([PNG, Buffer.alloc(2_100_000)])
     const bad: [object, string][] = [
       [asking('seer', small, small, small), 'pictures_over'],
       [asking('seer', picture(url(large))), 'picture_too_large'],
       [asking('seer', picture(url(PNG, 'image/gif'))), 'picture_type'],
+      [asking('seer', picture(url(pngHead(8_001, 10_000)))), 'picture_pixels'],
+      [asking('seer', picture(url(pngHead(8, 8).subarray(0, 20)))), 'picture_pixels'],
       [asking('seer', picture(url(PNG, 'image/svg+xml'))), 'picture_type'],
       [asking('seer', picture('http://169.254.169.254/latest')), 'picture_address'],
       [asking('seer', picture(7)), 'picture_address'],
@@ -115,7 +122,7 @@ describe('[R5.10] pictures in a chat', () => {
   })
 
   test('[R6.4] content is text or a list of parts, and a part has nothing but its own', async () => {
-    const small = picture(url(Buffer.concat([PNG.subarray(0, 8), Buffer.alloc(100)])))
+    const small = picture(url(Buffer.concat([pngHead(8, 8), Buffer.alloc(100)])))
     const text = { type: 'text', text: 'x' }
     const address = { url: 'http://169.254.169.254/latest' }
     const bad: unknown[] = [

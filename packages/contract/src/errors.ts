@@ -312,6 +312,7 @@ export const FIELD_RULES = [
   'picture_address',
   'picture_type',
   'picture_too_large',
+  'picture_pixels',
   'pictures_over',
   'picture_unknown',
   'registry_mismatch',

@@ -252,6 +252,8 @@ export const IMAGE_BODY_BYTES_MAX = 350_000
 export const MODEL_BODY_BYTES_MAX = 4_194_304
 /** A picture that a model is given (R5.10). */
 export const MODEL_IMAGE_BYTES_MAX = 40_000_000
+/** In so few bytes may be so many pixels that whoever decodes them has no memory left. */
+export const MODEL_PICTURE_PIXELS_MAX = 80_000_000
 /** The largest of them in base64, and a question beside it. */
 export const MODEL_MEDIA_BODY_BYTES_MAX = 56_000_000
 

@@ -4,6 +4,7 @@ import { act, cleanup, fireEvent, screen, waitFor, within } from '@testing-libra
 import { beforeEach, describe, expect, test } from 'vitest'
 import { renderInPage } from '../component-fixture.tsx'
 import { answerCalls, customer, InShell, Refusal } from '../gateway-fixture.tsx'
+import { pngHead } from '../making/creation-fixture.ts'
 import { madeModel } from '../models/model-fixture.ts'
 import { Page as ChatModelPage } from '../pages/chat-model/ChatModelPage.tsx'
 import { Page as MultiModalPage } from '../pages/multi-modal/MultiModalPage.tsx'
@@ -379,6 +380,12 @@ describe('[R5.10] pictures', () => {
   const attach = (field: HTMLElement, files: readonly File[]) =>
     act(async () => fireEvent.paste(field, { clipboardData: { files } }))
   const file = (name: string, type: string, size: number) => new File([new Uint8Array(size)], name, { type })
+
+  test('of more pixels than a model takes are not sent, and not drawn', async () => {
+    const { field } = await open({ Page: MultiModalPage, models: [SEES] })
+    await attach(field, [new File([pngHead(30_000, 30_000)], 'bomb.png', { type: 'image/png' })])
+    expect(await screen.findByText(/^Not sent: more than 80 million pixels/)).toBeTruthy()
+  })
 
   test('[R5.10] say why they are not sent: by type, size and count, as the model takes them', async () => {
     const { field, type, press, asked } = await open({ Page: MultiModalPage, models: [SEES] })

@@ -4,7 +4,7 @@ import type { Model } from '@berth/contract/models'
 export type PictureLimits = NonNullable<Model['image_input']>
 
 /** Why a picture is not sent. */
-export type PictureFault = 'not_type' | 'not_size' | 'not_count' | 'not_picture' | 'not_room'
+export type PictureFault = 'not_type' | 'not_size' | 'not_pixels' | 'not_count' | 'not_picture' | 'not_room'
 
 /** Base64 has four letters for three bytes. */
 const LETTERS_PER_BYTE = 4 / 3

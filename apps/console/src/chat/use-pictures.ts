@@ -1,4 +1,5 @@
 import { chat } from '@berth/contract/models'
+import { hasFewPixels, pictureHeadBytes, pictureSize } from '@berth/contract/picture-size'
 import { useEffect, useRef, useState } from 'react'
 import { faultOfFile, fitTogether, type PictureFault, type PictureLimits } from './picture-check.ts'
 import type { Picture, Turn } from './turns.ts'
@@ -39,12 +40,10 @@ export function usePictures(limits: PictureLimits, turns: readonly Turn[]) {
     reader.onerror = () => change(id, () => ({ ...base, state: 'refused', fault: 'not_picture' }))
     reader.onload = async () => {
       const address = String(reader.result)
-      const isPicture = await canBeDrawn(address)
+      const fault = await faultOfContent(file, address)
       readers.current.delete(id)
       change(id, () =>
-        isPicture
-          ? { ...base, state: 'ready', address }
-          : { ...base, state: 'refused', fault: 'not_picture' },
+        fault === null ? { ...base, state: 'ready', address } : { ...base, state: 'refused', fault },
       )
     }
     reader.readAsDataURL(file)
@@ -87,6 +86,15 @@ export function usePictures(limits: PictureLimits, turns: readonly Turn[]) {
 }
 
 const sent = (attached: readonly Attached[]) => attached.filter(({ state }) => state !== 'refused')
+
+/** What is wrong with a picture by its content. What has too many pixels is not drawn. */
+async function faultOfContent(file: File, address: string): Promise<PictureFault | null> {
+  const head = await file.slice(0, pictureHeadBytes(file.type)).arrayBuffer()
+  const size = pictureSize(file.type, new Uint8Array(head))
+  if (size !== null && !hasFewPixels(size)) return 'not_pixels'
+  if (!(await canBeDrawn(address))) return 'not_picture'
+  return size === null ? 'not_pixels' : null
+}
 
 /** Whether a browser reads a picture from it: what a file is called says nothing. */
 function canBeDrawn(address: string): Promise<boolean> {

@@ -2,6 +2,7 @@ import { COVER_HEAD_BYTES, coverTypeOf } from '@berth/contract/covers'
 import { type CreationFile, uploadPicture } from '@berth/contract/creations'
 import type { FieldRule } from '@berth/contract/errors'
 import type { Model } from '@berth/contract/models'
+import { hasFewPixels, pictureHeadBytes, pictureSize } from '@berth/contract/picture-size'
 import { ActionIcon } from '@mantine/core'
 import { IconPhotoPlus, IconX } from '@tabler/icons-react'
 import { type ReactNode, type RefObject, useId, useImperativeHandle, useRef, useState } from 'react'
@@ -170,8 +171,9 @@ async function faultOfPicture(
   file: File,
   { types, bytes_max }: NonNullable<Model['image_input']>,
 ): Promise<FieldRule | null> {
-  const head = await file.slice(0, COVER_HEAD_BYTES).arrayBuffer()
-  const type = coverTypeOf(new Uint8Array(head))
+  const firstBytes = async (count: number) => new Uint8Array(await file.slice(0, count).arrayBuffer())
+  const type = coverTypeOf(await firstBytes(COVER_HEAD_BYTES))
   if (type === null || !types.includes(type)) return 'picture_type'
-  return file.size > bytes_max ? 'picture_too_large' : null
+  if (file.size > bytes_max) return 'picture_too_large'
+  return hasFewPixels(pictureSize(type, await firstBytes(pictureHeadBytes(type)))) ? null : 'picture_pixels'
 }

@@ -52,3 +52,14 @@ export const listOf = (items: readonly Creation[], more: object = {}) => ({
   counts: { all: items.length, starred: 0, not_made: 0, open: 0 },
   ...more,
 })
+
+/** How a PNG begins that says it has so many pixels each way; no picture follows. */
+export function pngHead(width: number, height: number): Uint8Array<ArrayBuffer> {
+  const head = new DataView(new ArrayBuffer(33))
+  const sign = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
+  for (const [at, byte] of sign.entries()) head.setUint8(at, byte)
+  head.setUint32(16, width)
+  head.setUint32(20, height)
+  head.setUint8(24, 8)
+  return new Uint8Array(head.buffer)
+}

@@ -18,7 +18,7 @@ import { describe, expect, test } from 'vitest'
 import { connection } from '../../api/connection.ts'
 import { renderInPage } from '../../component-fixture.tsx'
 import { answerCalls, customer, InShell, Refusal } from '../../gateway-fixture.tsx'
-import { failedItem, listOf, madeItem, madeRun, openItem } from '../../making/creation-fixture.ts'
+import { failedItem, listOf, madeItem, madeRun, openItem, pngHead } from '../../making/creation-fixture.ts'
 import { madeModel } from '../../models/model-fixture.ts'
 import { Page } from './ImageModelPage.tsx'
 
@@ -231,7 +231,7 @@ describe('asking for pictures', () => {
 })
 
 describe('a picture to start from', () => {
-  const PNG = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3])
+  const PNG = pngHead(640, 480)
   const chooser = () => screen.getByLabelText('Start from', { selector: 'input' })
   const choose = (file: File) => act(async () => fireEvent.change(chooser(), { target: { files: [file] } }))
 
@@ -242,6 +242,9 @@ describe('a picture to start from', () => {
     expect(await screen.findByText(/This model takes PNG/)).toBeTruthy()
     await choose(new File([PNG, new Uint8Array(1_000)], 'large.png'))
     expect(await screen.findByText('This picture is larger than the model takes')).toBeTruthy()
+    // A few bytes that would be gigabytes to whoever decodes them.
+    await choose(new File([pngHead(30_000, 30_000)], 'bomb.png'))
+    expect(await screen.findByText(/more than 80 million pixels/)).toBeTruthy()
     expect(asked(uploadPicture.operation)).toEqual([])
     // Whatever it is called.
     await choose(new File([PNG], 'harbour.bin'))

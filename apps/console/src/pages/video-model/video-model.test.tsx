@@ -18,7 +18,7 @@ import userEvent from '@testing-library/user-event'
 import { describe, expect, test } from 'vitest'
 import { renderInPage } from '../../component-fixture.tsx'
 import { answerCalls, customer, InShell } from '../../gateway-fixture.tsx'
-import { failedItem, listOf, madeItem, madeRun, openItem } from '../../making/creation-fixture.ts'
+import { failedItem, listOf, madeItem, madeRun, openItem, pngHead } from '../../making/creation-fixture.ts'
 import { madeModel } from '../../models/model-fixture.ts'
 import { Page } from './VideoModelPage.tsx'
 
@@ -92,7 +92,7 @@ describe('asking for a video', () => {
     await userEvent.click(group('Seconds').getByRole('radio', { name: '5' }))
     await userEvent.click(group('Size').getByRole('radio', { name: '720p tall' }))
     await userEvent.type(screen.getByRole('textbox', { name: /^Seed/ }), '7719')
-    const png = new File([new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])], 'a.png')
+    const png = new File([pngHead(640, 480)], 'a.png')
     for (const name of ['First image', 'Last image']) {
       const field = screen.getByLabelText(name, { selector: 'input' })
       await act(async () => fireEvent.change(field, { target: { files: [png] } }))

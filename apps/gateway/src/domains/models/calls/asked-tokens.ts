@@ -1,10 +1,8 @@
+import type { PictureSize } from '@berth/contract/picture-size'
 import { guessTokens, LETTERS_PER_TOKEN, TOKENS_AROUND } from '@berth/contract/token-guess'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { WordsBody } from './chat-body.ts'
-import type { PictureSize } from './picture-size.ts'
 
-/** A picture whose first bytes do not say how large it is. */
-const TOKENS_PER_PICTURE = 1_000
 /** What most models make of pictures, where the catalogue does not say it. */
 const PIXELS_PER_TOKEN = 784
 const PICTURE_TOKENS_MAX = 16_384
@@ -17,12 +15,11 @@ type Limits = NonNullable<CatalogueModel['image_input']>
 
 /** What a picture counts as where its server does not say it, and at the most. */
 export function pictureTokens(
-  size: PictureSize | null,
+  { width, height }: PictureSize,
   { pixels_per_token = PIXELS_PER_TOKEN, tokens_max = PICTURE_TOKENS_MAX }: Partial<Limits>,
 ): { about: number; most: number } {
   const most = (pixels: number, perToken: number) => Math.min(tokens_max, Math.ceil(pixels / perToken))
-  if (size === null) return { about: Math.min(tokens_max, TOKENS_PER_PICTURE), most: tokens_max }
-  const pixels = size.width * size.height
+  const pixels = width * height
   return {
     about: most(pixels, pixels_per_token),
     most: most(pixels, Math.min(pixels_per_token, PIXELS_PER_TOKEN_MIN)),

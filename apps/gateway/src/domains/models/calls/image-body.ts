@@ -1,3 +1,4 @@
+import { pictureHeadBytes } from '@berth/contract/picture-size'
 import * as z from 'zod'
 import type { ModelPicture } from '../../../drivers/models/port.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
@@ -114,13 +115,12 @@ export function readImageForm(bytes: Buffer, contentType: string): AskedImages {
       const base64 = file.bytes
       if (base64.length > limits.bytes_max) throw fieldError('image', 'picture_too_large')
       const picture = { type: file.type, bytes: file.bytes }
-      const first = Buffer.from(file.bytes.subarray(0, FIRST_BYTES).toString('base64'))
-      requirePicture({ type: file.type, base64: first }, limits, 'image')
+      const head = file.bytes.subarray(0, pictureHeadBytes(file.type))
+      requirePicture({ type: file.type, base64: Buffer.from(head.toString('base64')) }, limits, 'image')
       return picture
     },
   }
 }
-const FIRST_BYTES = 24
 
 /** What is sent on: how many, and how large, as the model makes them. @throws ApiError `validation_failed` */
 export function sentImages(

@@ -1,10 +1,10 @@
+import { hasFewPixels, type PictureSize, pictureHeadBytes, pictureSize } from '@berth/contract/picture-size'
 import * as z from 'zod'
 import type { ModelPicture } from '../../../drivers/models/port.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import { fieldError } from './asked-json.ts'
 import { pictureTokens } from './asked-tokens.ts'
 import type { ChatBody } from './chat-body.ts'
-import { HEAD_BYTES, pictureSize } from './picture-size.ts'
 
 /**
  * Parts of a message that a chat may have, and all that they may hold. Others name addresses, which a server would open for
@@ -60,10 +60,10 @@ export function checkPictures(
       const url = typeof image === 'string' ? image : image.url
       if (typeof url !== 'string') throw fieldError(path, 'picture_address')
       const sent = requirePicture(sentPicture(url, texts), limits, path)
-      const counted = pictureTokens(pictureSize(sent.type, headOf(sent)), limits)
+      const counted = pictureTokens(sent.size, limits)
       bytes += sent.base64.length
       tokens.about += counted.about
-      // Of a picture that says nothing of itself, no more tokens than bytes.
+      // What else it holds may be words for a server that reads it as such.
       tokens.most += Math.max(counted.most, sent.base64.length)
       count += 1
       if (count > limits.count_max) throw fieldError(path, 'pictures_over')
@@ -72,8 +72,8 @@ export function checkPictures(
   return { bytes, tokens }
 }
 
-function headOf({ base64 }: SentPicture): Buffer {
-  return Buffer.from(base64.toString('latin1', 0, Math.ceil(HEAD_BYTES / 3) * 4), 'base64')
+function headOf({ type, base64 }: SentPicture): Buffer {
+  return Buffer.from(base64.toString('latin1', 0, Math.ceil(pictureHeadBytes(type) / 3) * 4), 'base64')
 }
 
 /** A picture as it came: its type, and its bytes in base64. */
@@ -90,15 +90,24 @@ export function sentPicture(text: string, texts: ReadonlyMap<string, Buffer>): S
   return type === undefined ? null : { type, base64: quoted.subarray(comma + 1, -1) }
 }
 
-/** @throws ApiError `validation_failed` */
-export function requirePicture(picture: SentPicture | null, limits: Limits, path: string): SentPicture {
+/**
+ * @returns It, with its size in pixels.
+ * @throws ApiError `validation_failed` {picture_address, picture_too_large, picture_type, picture_pixels}
+ */
+export function requirePicture(
+  picture: SentPicture | null,
+  limits: Limits,
+  path: string,
+): SentPicture & { size: PictureSize } {
   if (picture === null) throw fieldError(path, 'picture_address')
   const { type, base64 } = picture
   if (Math.floor((base64.length * 3) / 4) > limits.bytes_max + 2) throw fieldError(path, 'picture_too_large')
   const first = Buffer.from(base64.toString('latin1', 0, FIRST_CHARS), 'base64').toString('latin1')
   const isIt = (limits.types as readonly string[]).includes(type) && BEGINNINGS[type]?.test(first)
   if (!isIt) throw fieldError(path, 'picture_type')
-  return picture
+  const size = pictureSize(type, headOf(picture))
+  if (!hasFewPixels(size)) throw fieldError(path, 'picture_pixels')
+  return { ...picture, size }
 }
 
 /** The picture itself. */

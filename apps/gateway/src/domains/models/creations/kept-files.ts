@@ -36,7 +36,7 @@ export function createKeptFiles({ db, clock, ids }: { db: Database; clock: Clock
   return {
     /**
      * Keeps what comes, piece by piece. It belongs to nothing and is seen by nobody before `settle`.
-     * @param typeOf Says by its first bytes, at least 64 of them or all that there are, what it is.
+     * @param typeOf Says by its first bytes, half a megabyte of them or all that there are, what it is.
      * @throws FileTooLarge; what `typeOf` and `source` throw.
      */
     async take(

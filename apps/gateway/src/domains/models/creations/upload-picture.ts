@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { CreationFile } from '@berth/contract/creations'
 import { CREATION_PICTURES_PER_MINUTE_MAX, MODEL_IMAGE_BYTES_MAX } from '@berth/contract/limits'
+import { hasFewPixels, pictureSize } from '@berth/contract/picture-size'
 import { and, desc, eq, inArray, sql } from 'drizzle-orm'
 import { createAtOnceEach } from '../../../platform/at-once.ts'
 import type { Clock } from '../../../platform/clock.ts'
@@ -31,7 +32,7 @@ const WAITING_ALL_BYTES_MAX = 20_000_000_000
 const AT_ONCE_MAX = 2
 
 /** What models are given. */
-const TYPES: readonly (string | null)[] = ['image/png', 'image/jpeg', 'image/webp', 'image/gif']
+const TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', 'image/gif']
 
 interface UploadDeps {
   db: Database
@@ -62,8 +63,9 @@ export function createPictureUploads({ db, clock, billing, files, show, countUpl
         bytesMax: MODEL_IMAGE_BYTES_MAX,
         typeOf(head) {
           const type = pictureTypeOf(head)
-          if (!TYPES.includes(type)) throw fieldError(field, 'picture_type')
-          return type ?? ''
+          if (type === null || !TYPES.includes(type)) throw fieldError(field, 'picture_type')
+          if (!hasFewPixels(pictureSize(type, head))) throw fieldError(field, 'picture_pixels')
+          return type
         },
       })
       .catch((error: unknown) => {
@@ -138,7 +140,7 @@ export function createPictureUploads({ db, clock, billing, files, show, countUpl
   return {
     /**
      * @param body The file as it comes.
-     * @throws ApiError `validation_failed` {picture_type, picture_too_large}, `too_many_requests`, `creations_full`,
+     * @throws ApiError `validation_failed` {picture_type, picture_pixels, picture_too_large}, `too_many_requests`, `creations_full`,
      *   `unavailable`.
      */
     upload: (userId: string, body: Readable): Promise<CreationFile> =>

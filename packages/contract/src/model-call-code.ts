@@ -1,4 +1,5 @@
 import {
+  type CallFile,
   type ClientCall,
   curlCall,
   javascriptCall,
@@ -29,12 +30,18 @@ export interface ImageFacts extends Asked {
 /** What a video is asked by. What is null or empty is not said. */
 export interface VideoFacts extends Omit<ImageFacts, 'count'> {
   seconds: number
+  /** Whether it ends with a picture, which then lies beside the program, too. */
+  hasLastPicture?: boolean
 }
 
 /** What vectors are asked by. */
 export interface EmbeddingFacts extends Asked {
   text: string
 }
+
+/** What a picture of one's own is called beside the program. */
+const OWN_PICTURE = 'picture.png'
+const OWN_LAST_PICTURE = 'last-picture.png'
 
 /** A call for pictures that keeps each in a file and says its name, as a command of a shell or a program (B11). */
 export function imageCode(tool: ModelTool, facts: ImageFacts): string {
@@ -46,7 +53,7 @@ export function imageCode(tool: ModelTool, facts: ImageFacts): string {
     method: hasPicture ? 'images.edit' : 'images.generate',
     fields: { model, prompt, ...said({ n: count, size }), response_format: 'b64_json' },
     others: said({ negative_prompt: negativePrompt, seed }),
-    file: hasPicture ? 'image' : null,
+    files: hasPicture ? [{ field: 'image', name: OWN_PICTURE, isKnown: true }] : [],
   }
   return {
     curl: () => curlCall(call, ['-o images.json']),
@@ -77,11 +84,14 @@ const VIDEO_FILE = 'video.mp4'
 /** A video that is asked for, waited for and kept in a file whose name is said, as lines of a shell or a program (B11). */
 export function videoCode(tool: ModelTool, facts: VideoFacts): string {
   const { url, model, prompt, negativePrompt = '', size = null, seed = null, seconds } = facts
+  const files: CallFile[] = []
+  if (facts.hasPicture) files.push({ field: 'input_reference', name: OWN_PICTURE, isKnown: true })
+  if (facts.hasLastPicture) files.push({ field: 'last_image', name: OWN_LAST_PICTURE, isKnown: false })
   const call: ClientCall = {
-    ...{ url, path: '/videos', method: 'videos.create', answer: 'video' },
+    ...{ url, path: '/videos', method: 'videos.create', answer: 'video', type: 'Video' },
     fields: { model, prompt, ...said({ size }), seconds: String(seconds) },
     others: said({ negative_prompt: negativePrompt, seed }),
-    file: facts.hasPicture === true ? 'input_reference' : null,
+    files,
   }
   return {
     curl: () =>

@@ -9,11 +9,13 @@ interface RunCodeProps {
   codeOf: (tool: ModelTool, url: string) => string
   /** Whether a picture of one's own lies beside the program. */
   hasPicture: boolean
+  /** The same of one that a film ends with. */
+  hasLastPicture?: boolean
   onClose: () => void
 }
 
 /** How a program makes what a run has made (B11). */
-export function RunCode({ codeOf, hasPicture, onClose }: RunCodeProps) {
+export function RunCode({ codeOf, hasPicture, hasLastPicture = false, onClose }: RunCodeProps) {
   const { t } = useTranslation(['making', 'common'])
   return (
     <Modal
@@ -25,6 +27,7 @@ export function RunCode({ codeOf, hasPicture, onClose }: RunCodeProps) {
     >
       <div className={classes.body}>
         {hasPicture && <p className={classes.note}>{t('code.picture')}</p>}
+        {hasLastPicture && <p className={classes.note}>{t('code.last_picture')}</p>}
         <CallCode calls={[{ codeOf }]} />
       </div>
     </Modal>

@@ -14,6 +14,7 @@ interface RunDialogsProps {
   codeOf: (tool: ModelTool, url: string) => string
   /** Whether a picture of one's own lies beside the program. */
   hasPicture: boolean
+  hasLastPicture?: boolean
   /** What is deleted, as a question and with what follows. */
   deleting: { title: string; text: string }
   onDelete: () => Promise<unknown>
@@ -21,11 +22,19 @@ interface RunDialogsProps {
 }
 
 /** How a program makes what a run has made, and whether it is to be deleted. */
-export function RunDialogs({ asked, codeOf, hasPicture, deleting, onDelete, onClose }: RunDialogsProps) {
+export function RunDialogs({
+  asked,
+  codeOf,
+  hasPicture,
+  hasLastPicture = false,
+  deleting,
+  onDelete,
+  onClose,
+}: RunDialogsProps) {
   const { t } = useTranslation('making')
   return (
     <Suspense>
-      {asked === 'code' && <RunCode {...{ codeOf, hasPicture, onClose }} />}
+      {asked === 'code' && <RunCode {...{ codeOf, hasPicture, hasLastPicture, onClose }} />}
       {asked === 'delete' && (
         <ConfirmDialog
           opened

@@ -180,6 +180,7 @@ function Ways({ run, film, onReuse }: FilmCardProps & { film: CreationItem }) {
         asked={asked}
         codeOf={(tool, url) => videoCode(tool, { url, ...factsOf(run) })}
         hasPicture={run.image !== null}
+        hasLastPicture={run.last_image !== null}
         deleting={{ title: t('films.delete_title'), text: t('films.delete_text') }}
         onDelete={() => remove.send({ params: { id: run.id } })}
         onClose={() => setAsked(null)}
@@ -197,9 +198,16 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   )
 }
 
-function factsOf({ model_id, prompt, negative_prompt, size, seed, seconds, image }: Creation) {
+function factsOf({ model_id, prompt, negative_prompt, size, seed, seconds, image, last_image }: Creation) {
   const words = { model: model_id, prompt, negativePrompt: negative_prompt }
-  return { ...words, size, seed, seconds: seconds ?? 1, hasPicture: image !== null }
+  return {
+    ...words,
+    size,
+    seed,
+    seconds: seconds ?? 1,
+    hasPicture: image !== null,
+    hasLastPicture: last_image !== null,
+  }
 }
 
 /** What a file is and how large: `MP4, 3.8 MB`. */

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/node-postgres'
-import { Pool } from 'pg'
+import { Pool, type PoolClient } from 'pg'
 import type { Logger } from 'pino'
-import type { Database, Queryable } from './database.ts'
+import type { Database, Queryable, Transaction } from './database.ts'
 import { createListener, type Listener } from './listener.ts'
 import { isDatabaseUnavailable } from './unavailable.ts'
 
@@ -11,8 +11,8 @@ const POOL_SIZE = 20
 /** A database that does not answer makes calls fail rather than hang. */
 const CONNECT_TIMEOUT_MS = 3_000
 const STATEMENT_TIMEOUT_MS = 10_000
-/** Ours comes after the server's, which cancels cleanly; it is for a server that is frozen. */
-const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000
+/** Ours comes so long after the server's, which cancels cleanly; it is for a server that is frozen. */
+const ANSWER_AFTER_MS = 2_000
 const IDLE_TRANSACTION_TIMEOUT_MS = 30_000
 
 export interface OpenDatabase {
@@ -28,25 +28,28 @@ interface DatabaseOptions {
   log: Pick<Logger, 'warn' | 'info'>
   poolSize?: number
   connectTimeoutMs?: number
+  statementTimeoutMs?: number
 }
 
 /**
  * Opens a pool on a PostgreSQL. Nothing is connected until the first query.
  * @param options.url A `postgresql://` address; a folder as `?host=` means a Unix socket.
  * @param options.connectTimeoutMs How long a query waits for a connection, one of the pool's or a new one.
+ * @param options.statementTimeoutMs How long one may take, unless its transaction was allowed longer (`allowLonger`).
  */
 export function openDatabase({
   url,
   log,
   poolSize = POOL_SIZE,
   connectTimeoutMs = CONNECT_TIMEOUT_MS,
+  statementTimeoutMs = STATEMENT_TIMEOUT_MS,
 }: DatabaseOptions): OpenDatabase {
   const pool = new Pool({
     connectionString: url,
     max: poolSize,
     connectionTimeoutMillis: connectTimeoutMs,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + ANSWER_AFTER_MS,
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
@@ -72,21 +75,44 @@ export function openDatabase({
   }
 }
 
+/** What a client of `pg` waits by, which its types leave out. */
+type Waiting = PoolClient & { connectionParameters: { query_timeout: number } }
+
+/** The connection of each transaction that runs. */
+const clients = new WeakMap<Transaction, Waiting>()
+
+/**
+ * Lets each statement of a transaction take longer than those of calls, for work that nobody waits for. Both the server and we
+ * go by it: a server that may take two minutes is not given up after twelve seconds.
+ * @param tx As `db.transaction` gives it, none inside another one.
+ * @param ms A whole number, for one statement.
+ */
+export async function allowLonger(tx: Transaction, ms: number): Promise<void> {
+  await tx.execute(sql.raw(`set local statement_timeout = ${ms}`))
+  const client = clients.get(tx)
+  if (client) client.connectionParameters.query_timeout = ms + ANSWER_AFTER_MS
+}
+
 /**
  * Drizzle takes a connection for a transaction before its `try`, so that one whose `begin` fails is never given
  * back: a database that restarts under load would use up the pool for good. Here it is given back in any case.
  */
 function withSafeTransactions(db: Database, pool: Pool): Database {
   db.transaction = async (run, config) => {
-    const client = await pool.connect()
+    const client = (await pool.connect()) as Waiting
+    const { query_timeout } = client.connectionParameters
     let broken = false
     try {
-      return await drizzle({ client }).transaction(run, config)
+      return await drizzle({ client }).transaction(tx => {
+        clients.set(tx, client)
+        return run(tx)
+      }, config)
     } catch (error) {
       // A server that stopped answering may still owe this connection an answer to the last query.
       broken = isDatabaseUnavailable(error)
       throw error
     } finally {
+      client.connectionParameters.query_timeout = query_timeout
       client.release(broken)
     }
   }

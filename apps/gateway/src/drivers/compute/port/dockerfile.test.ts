@@ -43,6 +43,7 @@ test.each([
   ['FROM a\nLABEL $A=x', 'LABEL'],
   ['# escape=`\nFROM a', 'escape'],
   ['FROM a\nRUN x \\', 'goes on'],
+  ['FROM a\nCOPY \\ \\\n', 'goes on'],
   ['FROM a\nRUN <<EOF\nx', 'no end'],
   ['FROM --platform=windows/amd64 a', 'only images for'],
   ['FROM a\nFETCH x', 'not known'],

@@ -295,6 +295,8 @@ function* readInstructions(text: string): Generator<Instruction> {
       while (at < lines.length - 1 && /^\s*(#|$)/.test(lines[at] ?? '')) at += 1
       whole += (lines[at] ?? '').trimEnd()
     }
+    // Written out again, it would go on in what comes after it.
+    if (whole.trimEnd().endsWith('\\')) throw new DockerfileError(line, 'its last line goes on')
     const [, word = '', words = ''] = /^([A-Za-z]+)(?:\s+(.*))?$/.exec(whole) ?? []
     if (word === '') throw new DockerfileError(line, 'it is no instruction')
     const [, , end] = /^(RUN|COPY)$/i.test(word) ? (HEREDOC.exec(words) ?? []) : []

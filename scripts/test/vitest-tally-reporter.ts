@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { SerializedError } from 'vitest'
-import type { Reporter, TestModule, TestSpecification } from 'vitest/node'
+import type { Reporter, TestCase, TestModule, TestSpecification, TestSuite } from 'vitest/node'
 import { root } from '../lib/paths.mjs'
 import { BEFORE_WALKS } from './longest-first.ts'
 import { type Failure, shortReason, type Tally } from './tally.ts'
@@ -47,6 +47,7 @@ class VitestTallyReporter implements Reporter {
         if (result.state === 'passed') tally.passed += 1
         else if (result.state === 'failed') tally.failed.push({ name, why: reasonOf(result.errors), file })
         else if (result.state === 'skipped') tally.skipped.push({ name, why: result.note })
+        else if (isLeft(test)) tally.skipped.push({ name, why: undefined })
         else tally.failed.push({ name, why: 'it never ended', file })
       }
       if (module.errors().length > 0) {
@@ -61,6 +62,16 @@ class VitestTallyReporter implements Reporter {
     tally.failed.push(...unhandledErrors.map(outsideOfTests))
     writeFileSync(report, JSON.stringify(tally))
   }
+}
+
+/** Whether it is in something that is skipped: Vitest does not always say so of what is several levels below. */
+function isLeft(test: TestCase): boolean {
+  let one: TestCase | TestSuite | TestModule = test
+  while (one.type !== 'module') {
+    if (one.options.mode === 'skip') return true
+    one = one.parent
+  }
+  return false
 }
 
 /** An error that nothing awaited, under the file whose process had it, where that is known. */

@@ -26,7 +26,7 @@ import { type FilmServerDouble, refusesFilm, seems, startFilmServer } from './fi
 import { at, hostedModel } from './hosted-models.ts'
 import { type ModelCustomer, type ModelGateway, startModelGateway } from './model-gateway.ts'
 import type { ModelServerDouble } from './model-server.ts'
-import { pngHead } from './png-head.ts'
+import { pngHead } from './picture-heads.ts'
 import type { TestGateway } from './start-gateway.ts'
 
 /**

@@ -26,7 +26,7 @@ import { type FilmServerDouble, startFilmServer } from './film-server.ts'
 import { at, hostedModel, PRICES } from './hosted-models.ts'
 import { type ModelCustomer, type ModelGateway, startModelGateway } from './model-gateway.ts'
 import { type ModelServerDouble, refuses } from './model-server.ts'
-import { pngHead } from './png-head.ts'
+import { jpegHead, pngHead } from './picture-heads.ts'
 import type { TestGateway } from './start-gateway.ts'
 
 /**
@@ -216,6 +216,10 @@ test('[R5.10] what is no picture, or too large for it, is refused with the field
     ...{ http: 400, fields: [{ path: 'image', rule: 'picture_pixels' }] },
   })
   expect(await upload(pngHead(10_000, 8_000))).toMatchObject({ http: 200 })
+  // A telephone's, which says how far away everything was before how large it is.
+  expect(await upload(jpegHead(4_000, 3_000, 40))).toMatchObject({ http: 200 })
+  for (const hidden of [jpegHead(30_000, 30_000, 40), jpegHead(30_000, 30_000, 70)])
+    expect(await upload(hidden)).toMatchObject({ http: 400, fields: [{ rule: 'picture_pixels' }] })
   expect(await upload(Buffer.alloc(0))).toMatchObject({ http: 400 })
   const large = Buffer.concat([png(1), Buffer.alloc(1_000_000)])
   const { data } = await upload(large)

@@ -10,7 +10,7 @@ import { modelCallBody, modelKeeping } from '../src/domains/models/tables.ts'
 import { at, hostedModel } from './hosted-models.ts'
 import { type ModelCustomer, type ModelGateway, QUESTION, startModelGateway } from './model-gateway.ts'
 import { begins, refuses, says } from './model-server.ts'
-import { pngHead } from './png-head.ts'
+import { pngHead } from './picture-heads.ts'
 
 const DAY_MS = 24 * 3_600_000
 let aheadMs = 0

@@ -12,7 +12,7 @@ import { modelCall } from '../src/domains/models/tables.ts'
 import { at, hostedModel, PRICES } from './hosted-models.ts'
 import { type ModelCustomer, type ModelGateway, startModelGateway } from './model-gateway.ts'
 import { type ModelServerDouble, refuses } from './model-server.ts'
-import { pngHead } from './png-head.ts'
+import { pngHead } from './picture-heads.ts'
 import type { TestGateway } from './start-gateway.ts'
 
 let models: ModelGateway

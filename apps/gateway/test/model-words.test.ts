@@ -7,7 +7,7 @@ import { modelCall } from '../src/domains/models/tables.ts'
 import { at, hostedModel, PRICES } from './hosted-models.ts'
 import { type ModelCustomer, type ModelGateway, startModelGateway } from './model-gateway.ts'
 import { type ModelServerDouble, says } from './model-server.ts'
-import { pngHead } from './png-head.ts'
+import { jpegHead, pngHead } from './picture-heads.ts'
 import type { TestGateway } from './start-gateway.ts'
 
 let models: ModelGateway
@@ -20,7 +20,7 @@ beforeAll(async () => {
   models = await startModelGateway({
     more: ({ server }) => {
       const servers = [at(server)]
-      const types = ['image/png' as const, 'image/gif' as const]
+      const types = ['image/png' as const, 'image/gif' as const, 'image/jpeg' as const]
       const image_input = { count_max: 2, bytes_max: 6_000_000, types }
       return [
         hostedModel('seer', { kind: 'multimodal', servers, image_input, context_tokens: 10_000 }),
@@ -101,6 +101,7 @@ describe('[R5.10] pictures in a chat', () => {
       [asking('seer', picture(url(PNG, 'image/gif'))), 'picture_type'],
       [asking('seer', picture(url(pngHead(8_001, 10_000)))), 'picture_pixels'],
       [asking('seer', picture(url(pngHead(8, 8).subarray(0, 20)))), 'picture_pixels'],
+      [asking('seer', picture(url(jpegHead(30_000, 30_000, 20), 'image/jpeg'))), 'picture_pixels'],
       [asking('seer', picture(url(PNG, 'image/svg+xml'))), 'picture_type'],
       [asking('seer', picture('http://169.254.169.254/latest')), 'picture_address'],
       [asking('seer', picture(7)), 'picture_address'],

@@ -21,6 +21,7 @@ test.each([
   ['image/gif', hex('474946383961 8002 e001 00'), [640, 480]],
   ['image/jpeg', jpeg(0), [4_096, 3_200]],
   ['image/jpeg', jpeg(3), [4_096, 3_200]],
+  ['image/jpeg', jpeg(60), [4_096, 3_200]],
   ['image/webp', webp('VP8X', '00000000 ff0f00 7f0c00'), [4_096, 3_200]],
   ['image/webp', webp('VP8 ', '000000 9d012a 8002 e001'), [640, 480]],
   ['image/webp', webp('VP8L', '2f 7fc27700'), [640, 480]],
@@ -29,7 +30,7 @@ test.each([
 })
 
 test('what does not say it has none, however it is made', () => {
-  const cut = [Buffer.alloc(0), Buffer.alloc(20), jpeg(0).subarray(0, 8)]
+  const cut = [Buffer.alloc(0), Buffer.alloc(20), jpeg(0).subarray(0, 8), jpeg(70)]
   for (const head of cut)
     for (const type of ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/bmp'])
       expect(pictureSize(type, head)).toBeNull()

@@ -6,8 +6,8 @@ export interface PictureSize {
   height: number
 }
 
-/** A photograph has its camera's notes and a colour profile before its size; others begin with it. */
-const JPEG_HEAD_BYTES = 524_288
+/** A photograph has its camera's notes before its size, those of a telephone with how far away everything was; others begin with it. */
+const JPEG_HEAD_BYTES = 4_194_304
 const HEAD_BYTES = 32
 /** No photograph has more segments before its size. */
 const SEGMENTS_MAX = 1_000

@@ -21,6 +21,8 @@ const picturePart = z.strictObject({
 const HEAD = /^"data:(image\/[a-z0-9.+-]{1,40});base64,$/
 const ADDRESS_HEAD_BYTES_MAX = 64
 const FIRST_CHARS = 24
+/** Most pictures say within that how large they are. */
+const FIRST_BYTES = 65_536
 
 /** How files of the types begin. */
 const BEGINNINGS: Record<string, RegExp> = {
@@ -72,8 +74,11 @@ export function checkPictures(
   return { bytes, tokens }
 }
 
-function headOf({ type, base64 }: SentPicture): Buffer {
-  return Buffer.from(base64.toString('latin1', 0, Math.ceil(pictureHeadBytes(type) / 3) * 4), 'base64')
+function sizeOf({ type, base64 }: SentPicture): PictureSize | null {
+  const within = (bytes: number) =>
+    pictureSize(type, Buffer.from(base64.toString('latin1', 0, Math.ceil(bytes / 3) * 4), 'base64'))
+  // Few need more than that decoded.
+  return within(FIRST_BYTES) ?? within(pictureHeadBytes(type))
 }
 
 /** A picture as it came: its type, and its bytes in base64. */
@@ -105,7 +110,7 @@ export function requirePicture(
   const first = Buffer.from(base64.toString('latin1', 0, FIRST_CHARS), 'base64').toString('latin1')
   const isIt = (limits.types as readonly string[]).includes(type) && BEGINNINGS[type]?.test(first)
   if (!isIt) throw fieldError(path, 'picture_type')
-  const size = pictureSize(type, headOf(picture))
+  const size = sizeOf(picture)
   if (!hasFewPixels(size)) throw fieldError(path, 'picture_pixels')
   return { ...picture, size }
 }

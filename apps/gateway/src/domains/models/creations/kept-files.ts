@@ -27,6 +27,8 @@ export class FileTooLarge extends Error {
 /** Bytes that have come and belong to nothing yet. */
 export interface ComeFile {
   id: string
+  /** What it is, as it was said by its first bytes. */
+  type: string
   digest: string
   bytes: number
 }
@@ -36,7 +38,7 @@ export function createKeptFiles({ db, clock, ids }: { db: Database; clock: Clock
   return {
     /**
      * Keeps what comes, piece by piece. It belongs to nothing and is seen by nobody before `settle`.
-     * @param typeOf Says by its first bytes, half a megabyte of them or all that there are, what it is.
+     * @param typeOf Says by its first bytes, at least 64 of them or all that there are, what it is.
      * @throws FileTooLarge; what `typeOf` and `source` throw.
      */
     async take(
@@ -47,10 +49,11 @@ export function createKeptFiles({ db, clock, ids }: { db: Database; clock: Clock
       const hash = createHash('sha256')
       let number = 0
       let bytes = 0
+      let type = ''
       try {
         for await (const piece of inPieces(source, bytesMax)) {
           if (number === 0) {
-            const type = typeOf(piece)
+            type = typeOf(piece)
             await db.insert(creationFile).values({ id, type, bytes: 0, digest: null, createdAt: clock.now() })
           }
           hash.update(piece)
@@ -66,7 +69,7 @@ export function createKeptFiles({ db, clock, ids }: { db: Database; clock: Clock
           .catch(() => undefined)
         throw error
       }
-      return { id, digest: hash.digest('hex'), bytes }
+      return { id, type, digest: hash.digest('hex'), bytes }
     },
 
     /**
@@ -104,7 +107,7 @@ export function createKeptFiles({ db, clock, ids }: { db: Database; clock: Clock
       return Readable.from(piecesOf(db, id, from, last), { objectMode: false })
     },
 
-    /** A whole file. @throws Error where it is gone. */
+    /** A file up to so many bytes, or all of them. @throws Error where it is gone. */
     async readWhole(id: string, bytes: number): Promise<Buffer> {
       const all: Buffer[] = []
       for await (const piece of piecesOf(db, id, 0, bytes - 1)) all.push(piece)

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { CreationFile } from '@berth/contract/creations'
 import { CREATION_PICTURES_PER_MINUTE_MAX, MODEL_IMAGE_BYTES_MAX } from '@berth/contract/limits'
-import { hasFewPixels, pictureSize } from '@berth/contract/picture-size'
+import { hasFewPixels, pictureHeadBytes, pictureSize } from '@berth/contract/picture-size'
 import { and, desc, eq, inArray, sql } from 'drizzle-orm'
 import { createAtOnceEach } from '../../../platform/at-once.ts'
 import type { Clock } from '../../../platform/clock.ts'
@@ -38,7 +38,7 @@ interface UploadDeps {
   db: Database
   clock: Clock
   billing: Pick<Billing, 'totals'>
-  files: Pick<KeptFiles, 'take' | 'settle' | 'removeUnusedOf'>
+  files: Pick<KeptFiles, 'take' | 'settle' | 'removeUnusedOf' | 'readWhole' | 'drop'>
   show: Pick<Show, 'toFile'>
   /** Counts a customer's pictures, over all gateways. */
   countUpload: CountCall
@@ -64,13 +64,17 @@ export function createPictureUploads({ db, clock, billing, files, show, countUpl
         typeOf(head) {
           const type = pictureTypeOf(head)
           if (type === null || !TYPES.includes(type)) throw fieldError(field, 'picture_type')
-          if (!hasFewPixels(pictureSize(type, head))) throw fieldError(field, 'picture_pixels')
           return type
         },
       })
       .catch((error: unknown) => {
         throw error instanceof FileTooLarge ? fieldError(field, 'picture_too_large') : error
       })
+    const head = await files.readWhole(come.id, Math.min(come.bytes, pictureHeadBytes(come.type)))
+    if (!hasFewPixels(pictureSize(come.type, head))) {
+      await files.drop(come)
+      throw fieldError(field, 'picture_pixels')
+    }
     return await db.transaction(async tx => {
       await forCustomer(tx, userId)
       // Two that come at once would each see the other's not.

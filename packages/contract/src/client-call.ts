@@ -71,8 +71,14 @@ export function pythonCall(call: ClientCall): string {
     `${answer} = client.post(`,
     `    ${quoted(path)},`,
     `    cast_to=${type},`,
-    `    body=${JSON.stringify({ ...fields, ...others })},`,
-    `    files=[${files.map(({ field, name }) => `(${quoted(field)}, ${opened(name)})`).join(', ')}],`,
+    '    body={',
+    ...Object.entries({ ...fields, ...others }).map(
+      ([name, value]) => `        ${quoted(name)}: ${JSON.stringify(value)},`,
+    ),
+    '    },',
+    '    files=[',
+    ...files.map(({ field, name }) => `        (${quoted(field)}, ${opened(name)}),`),
+    '    ],',
     '    options={"headers": {"Content-Type": "multipart/form-data"}},',
   ]
   const isKnown = files.every(file => file.isKnown)

@@ -5,7 +5,15 @@ import type { Model } from '@berth/contract/models'
 import { hasFewPixels, pictureHeadBytes, pictureSize } from '@berth/contract/picture-size'
 import { ActionIcon } from '@mantine/core'
 import { IconPhotoPlus, IconX } from '@tabler/icons-react'
-import { type ReactNode, type RefObject, useId, useImperativeHandle, useRef, useState } from 'react'
+import {
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useId,
+  useImperativeHandle,
+  useRef,
+  useState,
+} from 'react'
 import { useTranslation } from 'react-i18next'
 import { sendChange } from '../api/change.ts'
 import { useUpload } from '../api/use-upload.ts'
@@ -70,6 +78,11 @@ export function PictureField(props: PictureFieldProps) {
     else if (off === null) input.current?.click()
   }
   const wrong = upload.problem ?? error
+  const note = useRef<HTMLParagraphElement>(null)
+  // The field may be the last that is seen of its form.
+  useEffect(() => {
+    if (wrong) note.current?.scrollIntoView?.({ block: 'nearest' })
+  }, [wrong])
   return (
     <fieldset
       className={classes.picture}
@@ -105,7 +118,7 @@ export function PictureField(props: PictureFieldProps) {
           {hint}
         </button>
       )}
-      <p id={`${id}-note`} className={wrong ? classes.wrong : classes.note} aria-live="polite">
+      <p ref={note} id={`${id}-note`} className={wrong ? classes.wrong : classes.note} aria-live="polite">
         {wrong || (upload.sending !== null && t('picture.sending', { name: upload.sending }))}
       </p>
       <input

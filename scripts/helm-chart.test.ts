@@ -100,11 +100,17 @@ describe.skipIf(helm === null)('the Helm chart', () => {
     expect(String(portOf('internal').containerPort)).toBe(data.BERTH_INTERNAL_PORT)
     // The management port is none of the service that customers reach.
     expect(one(objects, 'Service').spec.ports.map(({ name }: { name: string }) => name)).toEqual(['http'])
-    for (const drainSeconds of [0, 10, 60]) {
-      const made = render({ ...LEAST_VALUES, drainSeconds })
-      expect(one(made, 'ConfigMap', 'berth-settings').data.BERTH_DRAIN_MS).toBe(String(drainSeconds * 1000))
+    for (const [drainSeconds, graceSeconds] of [
+      [0, 0],
+      [10, 120],
+      [60, 3600],
+    ] as const) {
+      const made = render({ ...LEAST_VALUES, drainSeconds, graceSeconds })
+      expect(one(made, 'ConfigMap', 'berth-settings').data).toMatchObject({
+        ...{ BERTH_DRAIN_MS: String(drainSeconds * 1000), BERTH_GRACE_MS: String(graceSeconds * 1000) },
+      })
       expect(one(made, 'Deployment').spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(
-        drainSeconds + END_SECONDS,
+        drainSeconds + graceSeconds + END_SECONDS,
       )
     }
   })

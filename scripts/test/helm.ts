@@ -29,6 +29,7 @@ export const FULL_VALUES = {
   },
   machines: { kubelets: true },
   drainSeconds: 20,
+  graceSeconds: 300,
   service: { annotations: { 'example.com/one': 'yes' } },
   ingress: {
     className: 'nginx',

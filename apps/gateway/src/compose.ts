@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { calls } from '@berth/contract/calls'
 import { GATEWAY_PREFIX } from '@berth/contract/envelope'
 import { INSTANCES_PER_USER_DEFAULT } from '@berth/contract/limits'
@@ -185,6 +186,8 @@ export interface GatewayParts {
   filmLimits?: Parameters<typeof createModels>[0]['filmLimits']
   /** What hashing a password costs, less than it has to: for tests. */
   passwordCost?: PasswordCost
+  /** At the end, how long what is under way may go on; left out: `GRACE_MS`. */
+  graceMs?: number
 }
 
 /** Where a server listens, or why it does not. */
@@ -225,8 +228,11 @@ export interface Gateway {
   listen(port: number): Promise<string>
   /** Starts the loops. */
   start(): Promise<void>
-  /** Ends ways into instances, stops accepting, lets running calls end. */
+  /** Gives its loops and its engines to other gateways and keeps no connection; whoever comes is served as before. */
+  leave(): Promise<void>
+  /** Sends whoever only looks to another gateway, stops accepting, lets what is under way end, and cuts what is left. */
   stopRequests(): Promise<void>
+  /** Ends what calls need, and what `leave` ends where it was not called. */
   stopLoops(): Promise<void>
   /** Lets the driver stop what cannot outlive the gateway, and writes it down. */
   stopCompute(): Promise<void>
@@ -244,15 +250,15 @@ const SUSPENDED_LOOK_MS = 10_000
 const OUTAGE_LOOK_MS = 3_600_000
 /** Whoever has paid waits for what is to start again. */
 const RESUME_LOOK_MS = 10_000
-/** Running calls have this long to end; then they are cut. */
-const REQUESTS_PATIENCE_MS = 4_000
+/** What is under way at the end has this long, where nothing else is set; then it is cut. */
+const GRACE_MS = 4_000
 
 /**
  * Puts a gateway together: drivers, domains, server. Nothing runs or listens yet.
  * @param parts Everything that differs between a real gateway and one in a test.
  */
 export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
-  const { database, log } = parts
+  const { database, log, graceMs = GRACE_MS } = parts
   // What an operator applies is put into these two, which all domains hold.
   const catalogue = { ...parts.catalogue, models: [...parts.catalogue.models] }
   const modelServers = new Map(parts.modelServers)
@@ -710,7 +716,33 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
 
   const stops: (() => void | Promise<void>)[] = []
   let stopSampling = async () => {}
+  let leavingLoops: Promise<void> | null = null
   const platforms: { stop(): Promise<void> }[] = []
+
+  /** Ends what goes on without being asked: another gateway goes on with it at once. */
+  function leaveLoops(): Promise<void> {
+    leavingLoops ??= stopOwnLoops()
+    return leavingLoops
+  }
+  async function stopOwnLoops(): Promise<void> {
+    await stopSampling()
+    await Promise.all([
+      purging.stop(),
+      alarms.stop(),
+      billingLoops.stop(),
+      budgets.stop(),
+      referral.stop(),
+      unpaid.stop(),
+      traffic.stop(),
+      outages.stop(),
+      resuming.stop(),
+      suspended.stop(),
+      watches.stop(),
+      volumes.stop(),
+      images.stop(),
+      instances.reconciler.stop(),
+    ])
+  }
 
   /** Platforms that live in the gateway send their webhooks to its server, as others would. */
   function startPlatforms(): void {
@@ -797,37 +829,27 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       alarms.start()
       purging.start()
     },
+    async leave() {
+      server.leave()
+      await leaveLoops()
+    },
     async stopRequests() {
-      // Its row belongs to the gateway's.
-      await catalogues.stop()
-      await gateways.withdraw()
       await Promise.all(platforms.map(platform => platform.stop()))
-      reach.shutdown()
-      s3.shutdown()
       followers.shutdown()
-      await server.close(REQUESTS_PATIENCE_MS)
-      await gateways.close()
+      const closed = server.close(graceMs)
+      const underWay = Promise.all([closed, gateways.leave(), reach.leave(), s3.leave()])
+      const late = new AbortController()
+      await Promise.race([underWay, sleep(graceMs, undefined, { signal: late.signal })])
+      late.abort()
+      s3.shutdown()
+      await Promise.all([reach.shutdown(), closed])
     },
     async stopLoops() {
-      await stopSampling()
-      await Promise.all([
-        purging.stop(),
-        alarms.stop(),
-        billingLoops.stop(),
-        budgets.stop(),
-        referral.stop(),
-        unpaid.stop(),
-        traffic.stop(),
-        outages.stop(),
-        models.stop(),
-        resuming.stop(),
-        suspended.stop(),
-        watches.stop(),
-        volumes.stop(),
-        images.stop(),
-        instances.reconciler.stop(),
-        jobs.stop(),
-      ])
+      await leaveLoops()
+      await Promise.all([models.stop(), jobs.stop()])
+      // Its row belongs to the gateway's. Once that is gone, what this gateway has not written down is taken for lost.
+      await catalogues.stop()
+      await gateways.close()
       await Promise.all(stops.map(stop => stop()))
       await audit.stop()
     },

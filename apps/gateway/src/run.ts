@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { composeGateway, type Gateway } from './compose.ts'
 import type { Fleet, FleetSource } from './domains/fleet/fleet.ts'
 import { toRecipe } from './domains/images/images.ts'
@@ -28,11 +29,15 @@ const EXIT_FAILURE = 1
 /** As shells say it of a program that a second Ctrl+C ended. */
 const EXIT_INTERRUPTED = 130
 
-/** How long each phase of the end may take; together less than what process managers grant (30 s). */
+/**
+ * How long each phase of the end may take besides what the settings grant: where neither a database nor a model runs beside
+ * the gateway, together less than what the chart adds to those (35 s).
+ */
 const DEADLINE_MS = {
   management: 1_000,
-  requests: 5_000,
-  loops: 6_000,
+  leaving: 6_000,
+  requests: 6_000,
+  loops: 4_000,
   localModel: 4_000,
   machines: 8_000,
   pools: 2_000,
@@ -105,11 +110,11 @@ async function startParts(config: Config, log: Logger, phases: ShutdownPhase[]):
   phases.unshift(
     // Whoever sends requests here learns first that it should not.
     {
-      name: 'readiness',
-      deadlineMs: config.drainMs + DEADLINE_MS.management,
-      run: () => drain(management, config.drainMs),
+      name: 'leaving',
+      deadlineMs: config.drainMs + DEADLINE_MS.leaving,
+      run: () => leave(management, gateway, config.drainMs),
     },
-    { name: 'requests', deadlineMs: DEADLINE_MS.requests, run: gateway.stopRequests },
+    { name: 'requests', deadlineMs: config.graceMs + DEADLINE_MS.requests, run: gateway.stopRequests },
     { name: 'loops', deadlineMs: DEADLINE_MS.loops, run: gateway.stopLoops },
     ...(localModel
       ? [{ name: 'local model', deadlineMs: DEADLINE_MS.localModel, run: localModel.stop }]
@@ -147,9 +152,15 @@ async function listenForProbes(management: ManagementServer, config: Config): Pr
   }
 }
 
-async function drain(management: ManagementServer, drainMs: number): Promise<void> {
+/** Says that it is not ready and goes on answering, while other gateways take over what nobody asks for. */
+async function leave(
+  management: ManagementServer,
+  gateway: Pick<Gateway, 'leave'>,
+  drainMs: number,
+): Promise<void> {
   management.leave()
-  if (drainMs > 0) await new Promise(resolve => setTimeout(resolve, drainMs))
+  const drained = sleep(drainMs)
+  await gateway.leave().finally(() => drained)
 }
 
 async function listen(gateway: Gateway, config: Config): Promise<string> {

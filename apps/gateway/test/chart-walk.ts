@@ -168,6 +168,7 @@ export function describeChart(cluster: () => TestCluster): void {
         },
         catalogue: { files: { 'catalogue.yaml': catalogueOf(cluster()) } },
         drainSeconds: 1,
+        graceSeconds: 1,
         resources: {},
       }
     }, UP_MS)

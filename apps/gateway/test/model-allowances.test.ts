@@ -11,6 +11,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { wallet, walletHold } from '../src/domains/billing/ledger/tables.ts'
 import { suspendCustomer } from '../src/domains/customers/customers.ts'
 import { apiKey, modelAllowance, modelCall } from '../src/domains/models/tables.ts'
+import { gateway } from '../src/platform/gateways/tables.ts'
+import { systemIds } from '../src/platform/ids.ts'
 import {
   ANSWER_MAX,
   type ModelCustomer,
@@ -18,7 +20,7 @@ import {
   QUESTION,
   startModelGateway,
 } from './model-gateway.ts'
-import { begins, refuses, says } from './model-server.ts'
+import { begins, pauses, refuses, says } from './model-server.ts'
 import type { TestGateway } from './start-gateway.ts'
 
 /**
@@ -263,6 +265,32 @@ describe('[B10] who is to call no more', () => {
     expect(await spentOf()).toBeLessThanOrEqual(10_000n)
   }, 60_000)
 })
+
+test('[B2] [B10] a gateway that ends in good order answers what it has begun, and nobody takes that for lost', async () => {
+  const gatewayId = systemIds.uuid()
+  const leaving = await models.another({ gatewayId, graceMs: 30_000 })
+  const isListed = async () => (await db().$count(gateway, eq(gateway.id, gatewayId))) > 0
+  const toTheEnd = Promise.withResolvers<void>()
+  models.server.answer(pauses(['to ', 'the end'], toTheEnd.promise, usage))
+  const client = customer.client({ baseURL: `${leaving.origin}/v1` })
+  const stream = await client.chat.completions.create({ ...QUESTION, stream: true })
+  let said = ''
+  const heard = (async () => {
+    for await (const { choices } of stream) said += choices[0]?.delta.content ?? ''
+  })()
+  await expect.poll(() => said).toBe('to ')
+  const ended = leaving.stop()
+  await expect.poll(() => fetch(leaving.origin).catch(() => null)).toBeNull()
+  await other.gateway.models.endLost(new AbortController().signal)
+  expect(await isListed()).toBe(true)
+  toTheEnd.resolve()
+  await heard
+  expect(said).toBe('to the end')
+  await ended
+  expect(await isListed()).toBe(false)
+  await other.gateway.models.endLost(new AbortController().signal)
+  expect((await rowsOf()).map(({ costMicro }) => costMicro)).toEqual([COST_MICRO])
+}, 60_000)
 
 describe('[B2] a gateway that is killed', () => {
   test('has left its calls in its folder, and they are charged once, whoever writes them down', async () => {

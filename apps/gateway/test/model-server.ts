@@ -135,3 +135,15 @@ export function speaks(tokens: number, pauseMs: number): Answering {
     response.end('data: [DONE]\n\n')
   }
 }
+
+/** Streams its first half, and the other one once it is told to go on. */
+export function pauses(halves: readonly [string, string], until: Promise<unknown>, usage: object): Answering {
+  return async response => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(pieceOf(halves[0]))
+    await until
+    response.write(pieceOf(halves[1]))
+    response.write(usageOf(usage))
+    response.end('data: [DONE]\n\n')
+  }
+}

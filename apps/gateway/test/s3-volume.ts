@@ -5,6 +5,7 @@ import { makeS3Key } from '@berth/contract/volume-s3'
 import { createVolume, listVolumes } from '@berth/contract/volumes'
 import { pino } from 'pino'
 import { expect } from 'vitest'
+import type { GatewayParts } from '../src/compose.ts'
 import { eventually } from '../src/drivers/compute/conformance/tools.ts'
 import { createSandboxEngine } from '../src/drivers/compute/sandbox/sandbox-engine.ts'
 import { startGateway, type TestGateway } from './start-gateway.ts'
@@ -36,7 +37,9 @@ export interface S3Gateway {
 }
 
 /** A gateway with the S3 server in its process beside it, and volumes of the sandbox. */
-export async function startS3Gateway(options: { clock?: { now(): Date } } = {}): Promise<S3Gateway> {
+export async function startS3Gateway(
+  options: Partial<Pick<GatewayParts, 'clock' | 'graceMs' | 'sshPort'>> = {},
+): Promise<S3Gateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-s3-'))
   const engine = await createSandboxEngine({ dataDir, log: pino({ level: 'silent' }) })
   const gateway = await startGateway({ ...options, compute: engine, s3Port: 0 })

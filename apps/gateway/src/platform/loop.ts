@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from './clock.ts'
 import type { Database } from './database/database.ts'
-import { withLease } from './lease.ts'
+import { releaseLease, withLease } from './lease.ts'
 
 export interface LoopOptions {
   /** For the log, and the lease's name. */
@@ -37,7 +37,7 @@ export interface Loop {
   start(): void
   /** Something will be to do: a round begins within so many ms, after the one under way. Before `start` it is nothing. */
   wake(withinMs?: number): void
-  /** Begins no round any more, and returns when none runs. */
+  /** Begins no round any more, and returns when none runs; its lease is given back, so that another gateway goes on at once. */
   stop(): Promise<void>
 }
 
@@ -55,6 +55,7 @@ export function createLoop(options: LoopOptions): Loop {
   let running: Promise<void> = Promise.resolve()
   let isStarted = false
   let isBusy = false
+  let isHeld = false
   /** When the next round begins at the latest, by `performance.now()`. */
   let nextAt = Number.POSITIVE_INFINITY
 
@@ -64,9 +65,19 @@ export function createLoop(options: LoopOptions): Loop {
       return
     }
     const { db, clock, owner } = lease
-    await withLease(db, clock, { name, owner, ttlMs: pauseMs + LEASE_MARGIN_MS }, async lost => {
+    isHeld = await withLease(db, clock, { name, owner, ttlMs: pauseMs + LEASE_MARGIN_MS }, async lost => {
+      isHeld = true
       await options.run(AbortSignal.any([lost, stopping.signal]))
     })
+  }
+
+  async function giveBack({ db, owner }: LoopLease): Promise<void> {
+    isHeld = false
+    try {
+      await releaseLease(db, { name, owner })
+    } catch (error) {
+      log.error({ err: error, loop: name }, 'a lease was not given back, and is free once it has run out')
+    }
   }
 
   /** @returns How long to pause. */
@@ -111,6 +122,7 @@ export function createLoop(options: LoopOptions): Loop {
       stopping.abort()
       clearTimeout(timer)
       await running
+      if (isHeld && options.lease) await giveBack(options.lease)
     },
   }
 }

@@ -1,4 +1,4 @@
-import { desc, eq, gt, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, sql } from 'drizzle-orm'
 import type { ModelServer } from '../../drivers/models/port.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { type Catalogue, CatalogueError } from '../../platform/config/catalogue.ts'
@@ -6,7 +6,7 @@ import type { CatalogueChange } from '../../platform/config/catalogue-diff.ts'
 import { changesForRestart, takeCatalogue } from '../../platform/config/catalogue-live.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { notify, type OpenDatabase } from '../../platform/database/open-database.ts'
-import { gateway } from '../../platform/gateways/tables.ts'
+import { gateway, isStaying } from '../../platform/gateways/tables.ts'
 import type { Logger } from '../../platform/log.ts'
 import { createLoop } from '../../platform/loop.ts'
 import { appliedCatalogue, heldCatalogue, regionDrain } from './tables.ts'
@@ -159,7 +159,7 @@ export function createCatalogues(deps: {
     /** What was applied last; null: nothing ever was. */
     applied,
 
-    /** The gateways that run, those that started first before others. */
+    /** The gateways that run and stay, those that started first before others. */
     async gateways(): Promise<GatewayCatalogue[]> {
       const rows = await db
         .select({
@@ -172,7 +172,7 @@ export function createCatalogues(deps: {
         })
         .from(gateway)
         .leftJoin(heldCatalogue, eq(heldCatalogue.gatewayId, gateway.id))
-        .where(gt(gateway.seenUntil, sql`now()`))
+        .where(and(isStaying, gt(gateway.seenUntil, sql`now()`)))
         .orderBy(gateway.startedAt, gateway.id)
       return rows
     },

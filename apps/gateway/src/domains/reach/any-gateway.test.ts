@@ -316,7 +316,6 @@ async function startGateway(place: Place): Promise<OneGateway> {
 /** Ends a gateway as a kill does: what it held breaks, nobody is told a reason. */
 async function kill(gateway: OneGateway): Promise<void> {
   await gateway.gateways.close()
-  await gateway.gateways.withdraw()
   await gateway.close()
 }
 

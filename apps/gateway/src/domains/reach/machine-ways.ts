@@ -73,6 +73,8 @@ export interface MachineWays {
   followLogs(instanceId: string): Promise<Duplex>
   /** All that is kept of what the machine's command wrote, running or not, the oldest first, as it was written. */
   keptLog(instanceId: string): Promise<Duplex>
+  /** Ends what other gateways look at by this one and has no end of its own: they come back by another. */
+  leave(): void
 }
 
 /** What a way is lent for. */
@@ -139,6 +141,8 @@ type Request = z.infer<typeof request>
 
 /** Ways that give a stream. */
 const STREAMING: readonly Request['way'][] = ['connect', 'udp', 'attach', 'run', 'follow_logs', 'kept_log']
+/** Ways that last for as long as somebody looks. */
+const LASTING: readonly Request['way'][] = ['attach', 'follow_logs']
 /** Ways for which it does not matter which gateway holds the machine's shells. */
 const WITHOUT_SHELLS: readonly Request['way'][] = [
   ...(['connect', 'udp', 'run', 'logs', 'guest', 'follow_logs', 'kept_log'] as const),
@@ -158,6 +162,9 @@ export function createMachineWays({
   uses,
   findMs = FIND_MS,
 }: MachineWaysDeps): MachineWays {
+  /** Streams to other gateways that end with whoever looks. */
+  const lasting = new Set<Duplex>()
+
   /** Goes a way, and looks again for a machine whose gateway has just died. */
   async function go(asked: Request): Promise<Opened> {
     const deadline = performance.now() + findMs
@@ -195,6 +202,10 @@ export function createMachineWays({
     // One hop and no more: whoever asked looks again.
     if (place.at !== 'here') throw new ApiError('unavailable')
     const far = accept()
+    if (LASTING.includes(asked.way)) {
+      lasting.add(far)
+      far.once('close', () => lasting.delete(far))
+    }
     try {
       const { answer, stream } = await inTurns(asked, () => openHere(place.engine, asked))
       far.write(encodeAnswer(answer))
@@ -261,6 +272,9 @@ export function createMachineWays({
     // Whoever reads what a machine writes does not use it by that.
     followLogs: instance_id => enter({ way: 'follow_logs', instance_id }, true),
     keptLog: instance_id => enter({ way: 'kept_log', instance_id }, true),
+    leave() {
+      for (const far of lasting) far.destroy()
+    },
   }
 }
 

@@ -193,7 +193,8 @@ export async function startConnectFixture(
     /** A request to an instance's service, by its host name. */
     service: (host: string, options: ServiceRequest = {}) => requestService(server.port, host, options),
     async close() {
-      connect.shutdown()
+      void connect.leave()
+      await connect.shutdown()
       await stop()
       await server.close(100)
       if (!parts.database) await database.drop()

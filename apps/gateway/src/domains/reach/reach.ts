@@ -54,7 +54,13 @@ export interface Reach {
   directPortsLeft(q: Queryable): Promise<Record<'tcp' | 'udp', number> | 'none' | null>
   /** Has a stream that carries what somebody sends read in turns, together with those of machines. */
   pace: MachineTurns['pace']
-  shutdown(): void
+  /**
+   * Sends whoever only looks to another gateway, and takes nobody new by SSH and by direct ports.
+   * @returns Once nobody is connected by those any more.
+   */
+  leave(): Promise<void>
+  /** Ends what is left. @returns Once those connected by SSH have been told. */
+  shutdown(): Promise<void>
 }
 
 export interface ReachDeps {
@@ -212,13 +218,18 @@ export function createReach(deps: ReachDeps): Reach {
         await uses.stop()
       }
     },
-    shutdown: () => {
-      ssh?.shutdown()
+    leave: async () => {
       terminals.shutdown()
       logFollowers.shutdown()
+      ways.leave()
+      // An address is at one gateway alone, and another one waits for it.
+      own.shutdown()
+      await Promise.all([own.stop(), ssh?.leave(), direct?.ports.leave()])
+    },
+    shutdown: async () => {
       files.shutdown()
       direct?.ports.shutdown()
-      own.shutdown()
+      await ssh?.shutdown()
     },
   }
 }

@@ -216,7 +216,10 @@ export function createS3(deps: S3Deps) {
       }
     },
 
-    /** Lets requests that are under way end, and ends the process. */
+    /** Takes no new request. @returns Once what is under way has been answered, and the process has ended. */
+    leave: beside.leave,
+
+    /** Cuts what is left. */
     shutdown(): void {
       beside.shutdown()
       hops.close()

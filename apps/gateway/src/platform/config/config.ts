@@ -15,6 +15,7 @@ export interface Config {
   readonly managementPort: number
   /** Pause between not being ready any more and taking no more requests. */
   readonly drainMs: number
+  readonly graceMs: number
   readonly internalHost: string
   readonly internalPort: number
   /** `host:port` that other gateways reach this one by; null: found out. */
@@ -162,6 +163,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     managementHost: values.BERTH_MANAGEMENT_HOST,
     managementPort: values.BERTH_MANAGEMENT_PORT,
     drainMs: values.BERTH_DRAIN_MS,
+    graceMs: values.BERTH_GRACE_MS,
     internalHost: values.BERTH_INTERNAL_HOST,
     internalPort: values.BERTH_INTERNAL_PORT,
     internalAddress: values.BERTH_INTERNAL_ADDRESS,

@@ -254,6 +254,14 @@ export const SETTINGS = {
       'At the end, how long `/ready` says no before connections are refused: as long as a load balancer needs to ' +
       'notice. 0 where there is none.',
   }),
+  BERTH_GRACE_MS: setting(wholeNumber(0, 3_600_000), {
+    default: '4000',
+    takes: 'milliseconds, 0 to 3600000',
+    about:
+      'After that, how long what is under way may go on: answers of models, uploads and downloads, connections by SSH and ' +
+      'by direct ports. Terminals and what only follows are sent to another gateway at once. Then what is left is cut. ' +
+      'Whatever ends the gateway has to wait for both and a minute more.',
+  }),
   BERTH_INTERNAL_HOST: setting(z.string().regex(INTERFACE), {
     default: '127.0.0.1',
     takes: 'the address of a network interface, such as 127.0.0.1 or 0.0.0.0',

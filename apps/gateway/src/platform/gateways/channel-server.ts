@@ -45,6 +45,9 @@ export function createChannelServer({ selfId, key, handlers, log }: ChannelServe
   /** Open streams by the gateway at their other end; null until it has said who it is. */
   const streams = new Map<TLSSocket, string | null>()
 
+  /** Who waits until no stream is open. */
+  const awaiting: (() => void)[] = []
+
   const server = createServer({
     ...CHANNEL_TLS,
     allowHalfOpen: true,
@@ -65,7 +68,10 @@ export function createChannelServer({ selfId, key, handlers, log }: ChannelServe
     // A consumer hears of it by `close`; unheard, the event would end the process.
     socket.on('error', error => log.debug({ err: error }, 'a stream from another gateway broke'))
     streams.set(socket, null)
-    socket.once('close', () => streams.delete(socket))
+    socket.once('close', () => {
+      streams.delete(socket)
+      if (streams.size === 0) for (const resolve of awaiting.splice(0)) resolve()
+    })
     void admit(socket)
   })
   // Whoever comes without the key is nobody; it is not even worth a line.
@@ -121,6 +127,9 @@ export function createChannelServer({ selfId, key, handlers, log }: ChannelServe
     /** Gateways that have streams open to here. */
     peers: (): string[] => [...new Set(streams.values())].filter(peer => peer !== null),
     count: (): number => streams.size,
+    /** Resolves once no stream is open. */
+    emptied: (): Promise<void> =>
+      streams.size === 0 ? Promise.resolve() : new Promise(resolve => void awaiting.push(resolve)),
     /** Cuts the streams of a gateway that is gone. */
     cut(gatewayId: string): void {
       for (const [socket, from] of streams) if (from === gatewayId) socket.destroy()

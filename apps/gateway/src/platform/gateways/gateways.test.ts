@@ -28,7 +28,6 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   for (const one of running.splice(0)) {
-    await one.withdraw()
     await one.close()
   }
 })
@@ -114,11 +113,29 @@ describe('a gateway that is gone', () => {
   test('is not opened to once its row ran out, or it said that it goes', async () => {
     const far = await start({ shout: echoUpperCase })
     const near = await start()
-    await far.withdraw()
+    await far.leave()
     await expect(near.open(far.selfId, 'shout', null)).rejects.toThrow(GatewayAway)
     await writeDead(far.selfId)
     await expect(near.open(far.selfId, 'shout', null)).rejects.toThrow(GatewayAway)
     await expect(near.open(systemIds.uuid(), 'shout', null)).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  test('[B14] keeps what is open and says that it lives until that is over, while nothing new is opened to it', async () => {
+    const far = await start({ hold: (_request, accept) => pipeBack(accept()) })
+    const near = await start()
+    const stream = await near.open(far.selfId, 'hold', null)
+    const left = far.leave()
+    await expect
+      .poll(() => near.open(far.selfId, 'hold', null).then(opened => void opened.destroy(), String))
+      .toMatch(/GatewayAway|unavailable/)
+    // What others may take from a gateway is taken where it has no row that lives.
+    const lives = () => database.db.select().from(gateway).where(eq(gateway.id, far.selfId))
+    expect(await lives()).toHaveLength(1)
+    stream.end('to the end')
+    expect(await text(stream)).toBe('to the end')
+    await left
+    await far.close()
+    expect(await lives()).toEqual([])
   })
 
   test('is given up at once where nothing listens any more', async () => {
@@ -132,11 +149,13 @@ describe('a gateway that is gone', () => {
     const far = await start({ hold: (_request, accept) => void accept() })
     const near = await start()
     const stream = await near.open(far.selfId, 'hold', null)
-    await far.withdraw()
-    await writeDead(far.selfId)
     stream.resume()
-    await once(stream, 'close')
-    expect(near.streamCount()).toBe(0)
+    // It goes on saying that it lives, as a dead one does not.
+    const streams = async () => {
+      await writeDead(far.selfId)
+      return near.streamCount()
+    }
+    await expect.poll(streams, { timeout: 20_000 }).toBe(0)
   })
 })
 
@@ -300,9 +319,11 @@ function later(): Date {
 
 /** As it stands after a computer lost its power. */
 async function writeDead(id: string): Promise<void> {
+  const dead = { address: '127.0.0.1:9', seenUntil: sql`now() - interval '1 second'` as never }
   await database.db
     .insert(gateway)
-    .values({ id, address: '127.0.0.1:9', seenUntil: sql`now() - interval '1 second'` as never })
+    .values({ id, ...dead })
+    .onConflictDoUpdate({ target: gateway.id, set: dead })
 }
 
 interface Listening {

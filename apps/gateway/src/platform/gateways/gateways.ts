@@ -27,13 +27,17 @@ export interface Gateways {
   streamCount(): number
   /** Begins to listen, and says to the others that this gateway is here. */
   start(): Promise<void>
-  /** Tells the others that it is about to go: they open nothing new. */
-  withdraw(): Promise<void>
+  /**
+   * Tells the others that it is about to go: they open nothing new. It goes on saying that it lives, since what it has
+   * begun is its own until it is over.
+   * @returns Once no stream from another gateway is open any more.
+   */
+  leave(): Promise<void>
   /** Takes back what a gateway said of itself that is known to be dead: nobody opens to it any more. */
   forget(gatewayId: string): Promise<void>
   /** Removes what gateways that died long ago said of themselves. */
   purge(): Promise<void>
-  /** Cuts what is open and stops. */
+  /** Cuts what is open, and says that this gateway is gone. */
   close(): Promise<void>
 }
 
@@ -115,16 +119,22 @@ export function createGateways({ db, selfId, log, key, host, port, address }: Ga
       renewal.start()
       check.start()
     },
-    async withdraw() {
+    async leave() {
+      announced = ''
+      await check.stop()
+      await registry
+        .renew(announced)
+        .catch(error => log.warn({ err: error }, 'others still open streams to this gateway'))
+      await server.emptied()
+    },
+    forget: registry.withdraw,
+    purge: registry.purge,
+    async close() {
       await Promise.all([renewal.stop(), check.stop()])
       // Without the database the row runs out by itself.
       await registry
         .withdraw(selfId)
         .catch(error => log.warn({ err: error }, 'this gateway stays listed for a while'))
-    },
-    forget: registry.withdraw,
-    purge: registry.purge,
-    async close() {
       client.close()
       await server.close()
     },

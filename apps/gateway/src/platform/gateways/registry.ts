@@ -1,6 +1,6 @@
 import { and, eq, gt, inArray, lt, lte, ne, sql } from 'drizzle-orm'
 import type { Database } from '../database/database.ts'
-import { gateway } from './tables.ts'
+import { gateway, isStaying } from './tables.ts'
 
 /** A gateway that does not renew its row for so long is taken for dead. */
 export const SEEN_MS = 10_000
@@ -22,7 +22,7 @@ export function createRegistry({ db, selfId }: { db: Database; selfId: string })
   const seenUntil = sql`now() + make_interval(secs => ${SEEN_MS / 1_000})`
 
   return {
-    /** Writes that this gateway lives, and where it is reached. */
+    /** Writes that this gateway lives, and where it is reached; an empty address: nowhere any more. */
     async renew(address: string): Promise<void> {
       await db
         .insert(gateway)
@@ -42,20 +42,20 @@ export function createRegistry({ db, selfId }: { db: Database; selfId: string })
       await db.delete(gateway).where(eq(gateway.id, id))
     },
 
-    /** All gateways that live, but for this one. */
+    /** All gateways that live and stay, but for this one. */
     async others(): Promise<OtherGateway[]> {
       return await db
         .select({ id: gateway.id, address: gateway.address, seenUntil: gateway.seenUntil })
         .from(gateway)
-        .where(and(ne(gateway.id, selfId), gt(gateway.seenUntil, sql`now()`)))
+        .where(and(ne(gateway.id, selfId), isStaying, gt(gateway.seenUntil, sql`now()`)))
     },
 
-    /** Where a gateway is reached; null when it does not run any more. */
+    /** Where a gateway is reached; null when it does not run any more, or is about to go. */
     async addressOf(id: string): Promise<string | null> {
       const [row] = await db
         .select({ address: gateway.address })
         .from(gateway)
-        .where(and(eq(gateway.id, id), gt(gateway.seenUntil, sql`now()`)))
+        .where(and(eq(gateway.id, id), isStaying, gt(gateway.seenUntil, sql`now()`)))
       return row?.address ?? null
     },
 

@@ -67,6 +67,8 @@ export interface GatewayServer {
   app: FastifyInstance
   /** Begins to listen and gives the port. */
   listen(host: string, port: number): Promise<number>
+  /** Has every connection end with its next answer, so that who keeps one asks another gateway; all is answered as before. */
+  leave(): void
   /** Stops accepting, lets running calls end, then cuts what is left after `patienceMs`. */
   close(patienceMs: number): Promise<void>
   /** Removes old answers of spending calls. */
@@ -74,6 +76,9 @@ export interface GatewayServer {
   /** Removes counts of calls whose window is over. */
   pruneRateCounts(): Promise<void>
 }
+
+/** How often it is looked, while the server closes, which connections have nothing to do any more. */
+const CLOSE_LOOK_MS = 200
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -98,6 +103,8 @@ export async function createServer(options: ServerOptions): Promise<GatewayServe
     // Whoever says something names its request: most requests say nothing, and a logger of their own is no small part of a call.
     childLoggerFactory: logger => logger,
     genReqId: createRequestIds(options.ids),
+    // Whoever still has a connection when the server closes is answered as before.
+    return503OnClosing: false,
     bodyLimit: BODY_BYTES_MAX,
     trustProxy: options.trustedProxies.length > 0 ? options.trustedProxies : false,
     routerOptions: { maxParamLength: 300 },
@@ -129,20 +136,35 @@ export async function createServer(options: ServerOptions): Promise<GatewayServe
   registerHealth(app, options)
   await registerDocs(app, options)
   await registerConsole(app, options)
+  let isLeaving = false
+  function leave(): void {
+    if (isLeaving) return
+    isLeaving = true
+    app.server.prependListener('request', (_request, response) => {
+      response.shouldKeepAlive = false
+    })
+  }
   return {
     app,
+    leave,
     async listen(host, port) {
       await app.listen({ host, port })
       const address = app.server.address()
       return typeof address === 'object' && address ? address.port : port
     },
     async close(patienceMs) {
+      leave()
       const cut = setTimeout(() => {
         app.server.closeAllConnections()
         for (const socket of upgraded) socket.destroy()
       }, patienceMs)
+      // A connection whose answer began before would be kept for a next request that nobody takes.
+      const letGo = setInterval(() => app.server.closeIdleConnections(), CLOSE_LOOK_MS)
       // Sockets are told by what serves them; those that stay are cut with the rest.
-      await app.close().finally(() => clearTimeout(cut))
+      await app.close().finally(() => {
+        clearTimeout(cut)
+        clearInterval(letGo)
+      })
       for (const socket of upgraded) socket.destroy()
     },
     pruneIdempotency: idempotency.prune,

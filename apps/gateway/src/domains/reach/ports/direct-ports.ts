@@ -6,6 +6,7 @@ import type { Database, Queryable } from '../../../platform/database/database.ts
 import type { Instances, Target } from '../../instances/instances.ts'
 import { runningOf } from '../running.ts'
 import { directPort } from '../tables.ts'
+import type { TcpForwards } from './tcp-forwards.ts'
 import type { UdpForwards } from './udp-forwards.ts'
 
 export type Protocol = 'tcp' | 'udp'
@@ -30,7 +31,7 @@ export interface DirectPortsDeps {
   db: Database
   log: Pick<Logger, 'warn'>
   instances: Pick<Instances, 'findRunning' | 'accessOf' | 'noteNoPort'>
-  forwards: Record<Protocol, UdpForwards>
+  forwards: { tcp: UdpForwards & Pick<TcpForwards, 'leave'>; udp: UdpForwards }
   /** Whether an instance has an address of its own: then it has no ports here. */
   hasOwnAddress(instanceId: string): Promise<boolean>
   /** Ports that are given out; null for any that is free. */
@@ -212,6 +213,15 @@ export function createDirectPorts(deps: DirectPortsDeps) {
     closeInstance,
     /** Instances that have any open, with their owners. */
     targets: (): Target[] => Object.values(forwards).flatMap(one => one.targets()),
+    /**
+     * Takes nobody new: datagrams go by another gateway from here on, since nothing says when their senders are done.
+     * @returns Once no connection is open any more.
+     */
+    async leave(): Promise<void> {
+      isShut = true
+      forwards.udp.shutdown()
+      await forwards.tcp.leave()
+    },
     shutdown(): void {
       isShut = true
       for (const one of Object.values(forwards)) one.shutdown()

@@ -100,6 +100,27 @@ describe('[R2.23] a forwarded TCP port', () => {
     for (const client of clients) client.destroy()
   })
 
+  test('lets nobody in once its gateway leaves, which waits for those who are there', async () => {
+    const machine = createMachine()
+    const [made, kept] = (await open(machine, [22, 23])) as [TcpForwards, number]
+    machine.letIn()
+    const client = connect(kept, '127.0.0.1').resume()
+    await expect.poll(() => machine.streams.length).toBe(1)
+    let hasLeft = false
+    const leaving = made.leave().then(() => {
+      hasLeft = true
+    })
+    await expect.poll(listeners).toBe(0)
+    const late = connect(kept, '127.0.0.1')
+    expect(await once(late, 'error')).toMatchObject([{ code: 'ECONNREFUSED' }])
+    expect((await made.open(TARGET, anyFor([24]))).size).toBe(0)
+    machine.streams[0]?.push('still here')
+    expect(String((await once(client, 'data'))[0])).toBe('still here')
+    expect(hasLeft).toBe(false)
+    client.resetAndDestroy()
+    await leaving
+  })
+
   test('is not opened any more after the end', async () => {
     forwards = make(createMachine())
     const opening = forwards.open(TARGET, anyFor([22, 23]))

@@ -21,6 +21,8 @@ export interface TcpForwards {
   seen(instanceId: string, port: number): { publicPort: number; connections: number } | null
   /** Instances that have any, with their owners. */
   targets(): Target[]
+  /** Takes no new connection. @returns Once none that was open before is open any more. */
+  leave(): Promise<void>
   shutdown(): void
 }
 
@@ -130,6 +132,17 @@ export function createTcpForwards(deps: {
       return publicPort === null ? null : { publicPort, connections }
     },
     targets: () => [...opened.values()].map(({ target }) => target),
+    async leave() {
+      isShut = true
+      const all = [...opened.values()].flatMap(({ forwards }) => [...forwards.values()])
+      // A server is closed once the last of its connections is.
+      await Promise.allSettled(
+        all.map(async ({ listening }) => {
+          const { server } = await listening
+          await new Promise(resolve => server.close(resolve))
+        }),
+      )
+    },
     shutdown: () => {
       isShut = true
       for (const instanceId of [...opened.keys()]) closeInstance(instanceId)

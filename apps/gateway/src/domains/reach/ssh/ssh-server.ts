@@ -22,7 +22,9 @@ export interface SshServer {
   lookAgain(changed: Changed): void
   /** Connections that are open. */
   count(): SshCount
-  /** Says on every connection that the gateway stops, and takes no other. */
+  /** Takes nobody new; connections go on. */
+  leave(): void
+  /** Takes nobody new, tells everybody why, and ends their connections. */
   shutdown(): void
 }
 
@@ -164,6 +166,7 @@ export function createSshServer(deps: SshServerDeps): SshServer {
       else check(ofCustomer(changed.userId))
     },
     count,
+    leave: () => void server.close(),
     shutdown() {
       server.close()
       for (const connection of customers) connection.end('gateway_stopping')

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
@@ -97,10 +98,20 @@ export function createS3Beside(deps: {
     forgetKeys: () => tell({ tells: 'keys_changed' }),
     /** Has it ask again what it knows of a volume, or of all. */
     forgetVolumes: (volumeId?: string) => tell({ tells: 'volume_changed', volumeId: volumeId ?? null }),
+    /** Takes no new request. @returns Once what is under way has been answered, and the process has ended. */
+    async leave(): Promise<void> {
+      isStopping = true
+      address = null
+      const own = child
+      if (!own) return
+      tell({ tells: 'leave' })
+      await once(own, 'exit')
+    },
+    /** Cuts what is left. */
     shutdown(): void {
       isStopping = true
       address = null
-      tell({ tells: 'stop' })
+      child?.kill('SIGKILL')
     },
   }
 }

@@ -4,8 +4,6 @@ import type { GatewaySide, KnownKey, KnownVolume } from '../gateway-side.ts'
 import { createS3Server, type S3Server } from '../protocol/s3-server.ts'
 import type { FromProcess, Orders, ToProcess } from './words.ts'
 
-/** What is under way when it stops has so long to end. */
-const STOP_MS = 4_000
 /** The use of a key is told no more often than this. */
 const USED_STEP_MS = 60_000
 const USED_KEPT_MAX = 10_000
@@ -84,9 +82,9 @@ async function sweep(paths: readonly string[]): Promise<void> {
   }
 }
 
-function stop(): void {
-  void server?.close().then(() => process.exit())
-  setTimeout(() => process.exit(), STOP_MS)
+async function leave(): Promise<void> {
+  await server?.close()
+  process.exit()
 }
 
 process.on('message', (told: ToProcess) => {
@@ -94,7 +92,7 @@ process.on('message', (told: ToProcess) => {
   else if (told.tells === 'keys_changed') server?.forgetKeys()
   else if (told.tells === 'volume_changed') server?.forgetVolumes(told.volumeId)
   else if (told.tells === 'sweep') void sweep(told.paths)
-  else if (told.tells === 'stop') stop()
+  else if (told.tells === 'leave') void leave()
   else if (told.tells === 'key') taken(waitingKeys, told.id)?.resolve(told.key)
   else if (told.tells === 'volume') taken(waitingVolumes, told.id)?.resolve(told.volume)
   else (taken(waitingKeys, told.id) ?? taken(waitingVolumes, told.id))?.reject(new Error(told.why))

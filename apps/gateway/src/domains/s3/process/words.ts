@@ -33,7 +33,8 @@ export type ToProcess =
   | { tells: 'volume_changed'; volumeId: string | null }
   /** Leftovers in these folders of volumes are to be removed. */
   | { tells: 'sweep'; paths: readonly string[] }
-  | { tells: 'stop' }
+  /** What is under way then goes on; the process ends with it. */
+  | { tells: 'leave' }
 
 /** What the process tells the gateway. */
 export type FromProcess =

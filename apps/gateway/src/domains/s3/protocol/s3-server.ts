@@ -32,6 +32,8 @@ import { writeXml } from './xml.ts'
 
 const REQUEST_ID_BYTES = 8
 const HTTP_SERVER_ERROR = 500
+/** How often it is looked, while the server closes, which connections have nothing to do any more. */
+const CLOSE_LOOK_MS = 200
 /** What the system says of a disk that is gone, broken, or was made read-only since it is. */
 const DISK_GONE = new Set(['EIO', 'ENXIO', 'ENODEV', 'EROFS', 'ESTALE', 'ENOTCONN', 'ESHUTDOWN'])
 
@@ -292,8 +294,13 @@ export function createS3Server(deps: S3ServerDeps) {
     /** Stops listening, and resolves when all that is under way has been answered. */
     async close(): Promise<void> {
       const closed = [server, hopServer].map(one => new Promise<void>(resolve => one.close(() => resolve())))
-      for (const one of [server, hopServer]) one.closeIdleConnections()
-      await Promise.all(closed)
+      const letGo = () => {
+        for (const one of [server, hopServer]) one.closeIdleConnections()
+      }
+      letGo()
+      // A connection whose answer ends later would be kept for a next request that nobody takes.
+      const again = setInterval(letGo, CLOSE_LOOK_MS)
+      await Promise.all(closed).finally(() => clearInterval(again))
     },
   }
 }

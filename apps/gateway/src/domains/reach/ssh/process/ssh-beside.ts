@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -38,7 +39,10 @@ export interface SshBeside {
   watch(): Promise<() => void>
   /** Connections that are open: for metrics and tests. */
   count(): SshCount
-  shutdown(): void
+  /** Takes nobody new. @returns Once nobody is connected any more, and the process has ended. */
+  leave(): Promise<void>
+  /** Tells whoever is connected why, and ends them. @returns Once the process has ended. */
+  shutdown(): Promise<void>
 }
 
 /** What an SSH server is made of beside what all ways into machines need. */
@@ -202,6 +206,15 @@ export function createSshBeside(deps: SshBesideDeps): SshBeside {
     return handed
   }
 
+  function stopping(): void {
+    isStopping = true
+    address = null
+  }
+  /** Once there is no process. */
+  async function gone(): Promise<void> {
+    if (child) await once(child, 'exit')
+  }
+
   const changed = (what: Changed) => {
     // Whoever signs in later asks by themselves.
     if (count.customers > 0) tell({ tells: 'changed', changed: what })
@@ -226,10 +239,15 @@ export function createSshBeside(deps: SshBesideDeps): SshBeside {
       }
     },
     count: () => count,
-    shutdown() {
-      isStopping = true
-      address = null
+    async leave() {
+      stopping()
+      tell({ tells: 'leave' })
+      await gone()
+    },
+    async shutdown() {
+      stopping()
       tell({ tells: 'stop' })
+      await gone()
       pairs.close()
     },
   }

@@ -1,16 +1,19 @@
 import { createMachineTurns, PROCESS_CLOCKS } from '../../streams/machine-turns.ts'
 import { STREAM_LIMITS } from '../../streams/stream-limits.ts'
 import { SSH_LIMITS, SSH_TURNS } from '../ssh-limits.ts'
-import { createSshServer, type SshServer } from '../ssh-server.ts'
+import { createSshServer, type SshCount, type SshServer } from '../ssh-server.ts'
 import { createGatewayLine } from './gateway-line.ts'
 import type { SocketHandle } from './handed-socket.ts'
 import type { FromProcess, Orders, ToProcess } from './words.ts'
 
 /** After the last words of all connections. */
 const STOP_MORE_MS = 1_000
+const NOBODY: SshCount = { strangers: 0, customers: 0 }
 
 let server: SshServer | null = null
 let isStopping = false
+/** Whether whoever is connected has been told to come again. */
+let isTold = false
 const say = (word: FromProcess) => void process.send?.(word, undefined, {}, () => undefined)
 const line = createGatewayLine(say)
 
@@ -38,8 +41,16 @@ async function serve({ host, port, hostKeys, limits, streams }: Orders): Promise
   }
 }
 
+/** Ends by itself once the last connection has. */
+function leave(): void {
+  isStopping = true
+  server?.leave()
+  endIfDone()
+}
+
 function stop(): void {
   isStopping = true
+  isTold = true
   server?.shutdown()
   endIfDone()
   // A word is read before its connection is closed, and that takes its time twice (`connection.ts`).
@@ -47,12 +58,14 @@ function stop(): void {
 }
 
 function endIfDone(): void {
-  if (isStopping && (server?.count().customers ?? 0) === 0) process.exit()
+  const { customers, strangers } = server?.count() ?? NOBODY
+  if (isStopping && customers === 0 && (isTold || strangers === 0)) process.exit()
 }
 
 process.on('message', (told: ToProcess, handle: unknown) => {
   if (told.tells === 'orders') void serve(told.orders)
   else if (told.tells === 'changed') server?.lookAgain(told.changed)
+  else if (told.tells === 'leave') leave()
   else if (told.tells === 'stop') stop()
   else line.hear(told, handle as SocketHandle | undefined)
 })

@@ -43,6 +43,7 @@ export type ToProcess =
   | { tells: 'answer'; id: number; value: unknown }
   | { tells: 'fault'; id: number; fault: Fault }
   | { tells: 'changed'; changed: Changed }
+  | { tells: 'leave' }
   | { tells: 'stop' }
 
 /** An error on its way to the other process. */

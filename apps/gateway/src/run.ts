@@ -5,8 +5,10 @@ import type { Fleet, FleetSource } from './domains/fleet/fleet.ts'
 import { toRecipe } from './domains/images/images.ts'
 import { engineDescriptionSchema } from './drivers/compute/engine-description.ts'
 import { createAutoSource, createEngineSource } from './drivers/compute/engine-source.ts'
+import type { RepositoryPlace } from './drivers/compute/kubernetes/node-registry.ts'
 import type { Engine } from './drivers/compute/port/engine.ts'
 import type { ImageRecipe } from './drivers/compute/port/images.ts'
+import { createLayoutRegistry } from './drivers/image-store/registry/layout-registry.ts'
 import { findModels } from './drivers/models/find-models.ts'
 import { gatewayParts, localModelOf, readCatalogue } from './gateway-parts.ts'
 import { systemClock } from './platform/clock.ts'
@@ -284,6 +286,10 @@ function aboutEngine({ driver, capabilities }: Engine): string[] {
   ]
 }
 
+/** The disk of a registry is its operator's to bound. */
+const openRepository = (place: RepositoryPlace) =>
+  createLayoutRegistry(place, { bytes_max: Number.POSITIVE_INFINITY })
+
 /** Ways to the engines that the catalogue names, each once, with the regions that have it. */
 function engineSources(from: {
   catalogue: Catalogue
@@ -306,7 +312,9 @@ function engineSources(from: {
     const baseDir = dirname(config.catalogueFile)
     const source = isAuto
       ? createAutoSource({ kind: config.compute, dataDir: sandboxDir, cloudId, offered, egress, log })
-      : createEngineSource(described, { cloudId, sandboxDir, baseDir, offered, egress, log })
+      : createEngineSource(described, {
+          ...{ cloudId, sandboxDir, baseDir, offered, egress, openRepository, log },
+        })
     return {
       ...source,
       // What is looked at again and again is no span.

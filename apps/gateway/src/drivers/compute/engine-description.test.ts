@@ -46,6 +46,7 @@ describe('an engine’s description', () => {
         node_selector: { 'berth.example/machines': 'yes' },
         network_policies: 'enforced',
         customer_images: 'allowed',
+        image_registry: { place_file: 'registry', pull_file: 'registry-pull', scratch_gb: 40 },
         customer_quota: { pods: 20, gpus: 8 },
       },
     ],

@@ -118,6 +118,17 @@ const kubernetes = z
     gateway_namespace: nameField.optional(),
     /** Whether customers name images of any registry: nodes then go wherever such a one sends them, whatever network they are in. */
     customer_images: z.enum(['allowed', 'refused']).default('refused'),
+    /** A registry of the operator's own, at which images that are made of machines lie, and from which nodes pull them. */
+    image_registry: z
+      .strictObject({
+        /** A file with one line, `https://user:password@host:port/repository`: by that the gateway sends, reads and deletes there. */
+        place_file: pathField,
+        /** A file with one line, `user:password`: what nodes pull by; without it, the registry lets everybody pull. */
+        pull_file: pathField.optional(),
+        /** How much of the gateway's own disk images may take while they are made, each of four at once a quarter; without it, all. */
+        scratch_gb: z.int().min(1).max(COUNT_MAX).optional(),
+      })
+      .optional(),
     /** What counts how much volumes hold: it has a shell and `du`. */
     helper_image: z.string().min(1).max(URL_LENGTH_MAX).default('busybox:1.36'),
     /** What the machines of one customer may have, all together. */

@@ -9,6 +9,13 @@ import { probeDocker } from './docker/probe-docker.ts'
 import { type EngineDescription, placeOf } from './engine-description.ts'
 import type { ClusterTerms } from './kubernetes/kube-engine.ts'
 import type { KubePlace } from './kubernetes/kube-link.ts'
+import {
+  type ImageRepository,
+  type NodeRegistry,
+  type RepositoryPlace,
+  readRegistryLogin,
+  readRegistryPlace,
+} from './kubernetes/node-registry.ts'
 import { ComputeError } from './port/compute-error.ts'
 import type { EngineSource } from './port/engine-source.ts'
 import type { ImageRecipe } from './port/images.ts'
@@ -26,6 +33,8 @@ export interface EngineSourceDeps {
   offered?: readonly ImageRecipe[]
   /** What machines that have a network may reach; null leaves it open. */
   egress: EgressPolicy | null
+  /** Opens a repository of a registry for images, and asks nothing yet; left out: no images are made of machines of a cluster. */
+  openRepository?(place: RepositoryPlace): ImageRepository
   log: Logger
 }
 
@@ -65,7 +74,8 @@ export function createEngineSource(described: EngineDescription, deps: EngineSou
           // What speaks to Kubernetes is loaded only where a region has it.
           const { createKubeEngine } = await import('./kubernetes/kube-engine.ts')
           const { cloudId, egress, log } = deps
-          return await createKubeEngine({ place, terms: termsOf(described), cloudId, egress, log })
+          const registry = await registryOf(described, deps)
+          return await createKubeEngine({ place, terms: termsOf(described), cloudId, egress, registry, log })
         },
       }
     }
@@ -127,6 +137,25 @@ function termsOf(described: DescribedCluster): ClusterTerms {
     helperImage: described.helper_image,
     quota: described.customer_quota,
     gpuExporter: described.gpu_exporter ?? null,
+  }
+}
+
+/** Where images that are made of machines lie. Files are read at each opening, so that a renewed login is taken. */
+async function registryOf(
+  { image_registry }: DescribedCluster,
+  { baseDir, openRepository }: EngineSourceDeps,
+): Promise<NodeRegistry | null> {
+  if (!image_registry || !openRepository) return null
+  const { place_file, pull_file, scratch_gb = null } = image_registry
+  const place = readRegistryPlace(await readNamed(place_file, baseDir))
+  if (!place) throw new ComputeError('unsupported', `${place_file} does not name a repository of a registry`)
+  const { origin, host, repository, login } = place
+  const pullLogin = pull_file === undefined ? null : readRegistryLogin(await readNamed(pull_file, baseDir))
+  if (pull_file !== undefined && !pullLogin)
+    throw new ComputeError('unsupported', `${pull_file} does not say user:password`)
+  return {
+    ...{ host, repository, pullLogin, scratch_gb },
+    open: name => openRepository({ origin, repository: name, login }),
   }
 }
 

@@ -14,6 +14,7 @@ const PROGRAMS = (
   'ln touch true false printf test expr date dd du df mount setsid kill ps sort uniq od base64 uname sync find perl stat fallocate'
 ).split(' ')
 
+const LAYER_BYTES_MAX = 256 * 1024 ** 2
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin'
 
 /**
@@ -57,6 +58,21 @@ export async function importTestImage(docker: Docker, more: readonly string[] = 
  */
 export async function layTestTree(folder: string, more: readonly string[] = []): Promise<void> {
   await buildTree(folder, await filesNeeded(more))
+}
+
+/** A layer of those programs, not packed. */
+export async function testLayer(more: readonly string[] = []): Promise<Buffer> {
+  const tree = await mkdtemp(join(tmpdir(), 'berth-test-layer-'))
+  try {
+    await layTestTree(tree, more)
+    const { stdout } = await run('tar', ['-C', tree, '--owner=0', '--group=0', '--sort=name', '-c', '.'], {
+      encoding: 'buffer',
+      maxBuffer: LAYER_BYTES_MAX,
+    })
+    return stdout
+  } finally {
+    await rm(tree, { recursive: true, force: true })
+  }
 }
 
 interface NeededFile {

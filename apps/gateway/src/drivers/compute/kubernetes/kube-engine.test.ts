@@ -18,13 +18,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeChart } from '../../../../test/chart-walk.ts'
 import { describeDrain } from '../../../../test/cluster-drain.ts'
 import { describeOutages } from '../../../../test/cluster-faults.ts'
+import { describeClusterImages } from '../../../../test/cluster-images.ts'
 import { describeClusterWalk } from '../../../../test/cluster-walk.ts'
 import { triesOf } from '../../../../test/long-runs.ts'
 import { describeConformance } from '../conformance/conformance.ts'
 import { describeDatagrams } from '../conformance/network.ts'
 import { smallMachine } from '../conformance/small-machine.ts'
 import { eventually, expectCode, never, type Subject, text } from '../conformance/tools.ts'
-import { makeImage, startRegistry } from '../oci/registry-fixture.ts'
+import { hasRealRegistry, makeImage, startRegistry } from '../oci/registry-fixture.ts'
 import { openDatagrams } from '../port/datagram-line.ts'
 import type { Engine } from '../port/engine.ts'
 import type { MachineSpec } from '../port/machines.ts'
@@ -74,6 +75,9 @@ describe.skipIf(!clusterProbe.ok)('machines on Kubernetes', () => {
       heldLines: 5_000_000,
     }),
   )
+  if (!isWhole) process.stdout.write('SKIP images of machines of a cluster: a long run (clusters) looks\n')
+  else if (hasRealRegistry) describeClusterImages(() => cluster)
+  else process.stdout.write('SKIP images of machines of a cluster: docker-registry is not installed\n')
 })
 
 /** What a gateway can that is in the pods' network, as this computer is: it is their node. */

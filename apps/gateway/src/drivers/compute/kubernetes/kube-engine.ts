@@ -14,15 +14,17 @@ import { createKubeImages, PULL_TIMEOUT_MS } from './kube-images.ts'
 import { createKubeLink, type KubePlace, orNull, translated } from './kube-link.ts'
 import { createKubeLogs } from './kube-logs.ts'
 import { createKubeMachines } from './kube-machines.ts'
-import { createNames, INSTANCE_LABEL, SNAPSHOTS_API } from './kube-names.ts'
+import { createNames, digestOf, INSTANCE_LABEL, SNAPSHOTS_API } from './kube-names.ts'
 import { createKubeNodes } from './kube-nodes.ts'
 import { createKubeObjects } from './kube-objects.ts'
+import { createKubeOwnImages } from './kube-own-images.ts'
 import { createKubePorts } from './kube-ports.ts'
 import { runProgram } from './kube-program.ts'
 import { createReportReader } from './kube-report.ts'
 import { createKubeSampler } from './kube-sampler.ts'
 import { createKubeVolumes } from './kube-volumes.ts'
 import type { TenantQuota } from './namespace-plan.ts'
+import type { NodeRegistry } from './node-registry.ts'
 import { createTenantNamespaces } from './tenant-namespaces.ts'
 import { watchPods } from './watch-pods.ts'
 
@@ -65,6 +67,8 @@ export interface KubeDeps {
   log: Logger
   /** How long a machine may wait for a node that takes it. */
   placePatienceMs?: number
+  /** Where images that are made of machines lie for nodes; left out: none are made. */
+  registry?: NodeRegistry | null
 }
 
 /**
@@ -97,6 +101,17 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
   const { images, factsOf, ownLogin } = createKubeImages({
     ...{ link, objects, names, cloudId, nodes, namespaces },
     customerImages: terms.customerImages,
+    registry: deps.registry ?? null,
+    makeOwn: parts =>
+      createKubeOwnImages({
+        ...{ ...parts, link, objects, place: deps.place },
+        key: digestOf(`${id}/${cloudId}`),
+        machines: {
+          find: machine => find(machine),
+          orders: disk => orders(disk),
+          running: machine => running(machine),
+        },
+      }),
   })
   const keeper = createKeeperClient({
     engine: `${id}/${cloudId}`,
@@ -109,7 +124,7 @@ export async function createKubeEngine(deps: KubeDeps): Promise<Engine> {
       'nobody said that the cluster’s network holds policies: see network_policies in its description',
     )
   }
-  const { machines, status, running, find } = createKubeMachines({
+  const { machines, status, running, find, orders } = createKubeMachines({
     link,
     objects,
     names,

@@ -57,7 +57,12 @@ function openCluster({ customerImages = true } = {}) {
     ...{ link, objects, names, cloudId, quota: {}, opened: [], gatewayNamespace: null },
     log: pino({ level: 'silent' }),
   })
-  const made = createKubeImages({ link, objects, names, cloudId, nodes, namespaces, customerImages })
+  const made = createKubeImages({
+    ...{ link, objects, names, cloudId, nodes, namespaces, customerImages, registry: null },
+    makeOwn: () => {
+      throw new Error('there is no registry for images of its own')
+    },
+  })
   const recipe = (owner?: string) => ({
     id: 'image',
     parts: { kubernetes: registry.reference },

@@ -4,15 +4,18 @@ import { OciFailure } from '../oci/oci-failure.ts'
 import { describeImage } from '../oci/pull-image.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import { parseReference, pinnedTo } from '../port/image-reference.ts'
-import type { ImageRecipe, ImageStore, PullProgress } from '../port/images.ts'
-import type { RegistryAccess, RegistryTerms } from '../port/registry-access.ts'
+import type { ImageRecipe, ImageStore, OwnImages, PullProgress } from '../port/images.ts'
+import type { RegistryAccess, RegistryLogin, RegistryTerms } from '../port/registry-access.ts'
 import { awaitPod } from './await-pod.ts'
 import { planErrand } from './errand-pod.ts'
 import { type KubeLink, orNull, translated } from './kube-link.ts'
 import { CLOUD_LABEL, digestOf, type KubeNames, pathOf } from './kube-names.ts'
 import type { KubeNodes } from './kube-nodes.ts'
 import type { KubeObjects } from './kube-objects.ts'
-import { findKubeImage, type KubeImage, kubeImage } from './kube-recipe.ts'
+import type { KubeOwnDeps } from './kube-own-images.ts'
+import { findKubeImage, type KubeImage, kubeImage, ownIdOf } from './kube-recipe.ts'
+import type { NodeRegistry } from './node-registry.ts'
+import { createOwnImageNotes, type OwnImageNote } from './own-image-notes.ts'
 import type { ImageFacts } from './pod-plan.ts'
 import type { createTenantNamespaces } from './tenant-namespaces.ts'
 
@@ -20,6 +23,8 @@ const NO_KUBE_IMAGE =
   'Its recipe names no image for Kubernetes: a reference, such as debian:12, which nodes can pull.'
 const NO_CUSTOMER_IMAGES =
   'The operator takes no images here that customers name: see customer_images in the engine’s description.'
+const NO_REGISTRY =
+  'Images of machines lie at a registry that nodes pull from, and the operator has named none: see image_registry in the engine’s description.'
 const HOME_OF_ROOT = '/root'
 /** More than the layers of any image take to come; whoever waits has a shorter patience. */
 export const PULL_TIMEOUT_MS = 3_600_000
@@ -37,6 +42,14 @@ const keptSchema = z.object({
   login: z.string().nullable(),
   /** By the digest of what was described: nodes pull that, whatever became of its tag since. */
   pinned: z.string(),
+  /** How its registry was asked; what an earlier version wrote down does not say it. */
+  registry: z
+    .object({
+      ca: z.string().nullable(),
+      also: z.array(z.string()),
+      is_stranger: z.boolean().optional(),
+    })
+    .optional(),
 })
 type KeptFacts = z.infer<typeof keptSchema>
 
@@ -53,8 +66,13 @@ export function createKubeImages(deps: {
   namespaces: ReturnType<typeof createTenantNamespaces>
   /** Whether customers name images of any registry. */
   customerImages: boolean
+  /** Where images of this cloud's own lie; null where the operator named no registry for them. */
+  registry: NodeRegistry | null
+  /** Makes what makes images of machines. */
+  makeOwn(parts: Pick<KubeOwnDeps, 'registry' | 'notes' | 'wordsOf' | 'termsOf' | 'fetch'>): OwnImages
 }) {
-  const { link, objects, names, cloudId, nodes, namespaces } = deps
+  const { link, objects, names, cloudId, nodes, namespaces, registry } = deps
+  const notes = createOwnImageNotes({ link, objects, names, cloudId, namespaces })
 
   /** What is known of an image; null where its registry was never asked for whoever wants it. */
   async function keptOf(image: KubeImage): Promise<KeptFacts | null> {
@@ -76,6 +94,8 @@ export function createKubeImages(deps: {
    * @throws ComputeError `image_unavailable`.
    */
   async function factsOf(recipe: ImageRecipe, tenant: string | undefined): Promise<ImageFacts> {
+    const ownId = ownIdOf(recipe)
+    if (ownId !== null) return await factsOfOwn(ownId, tenant)
     const image = kubeImage(recipe)
     const kept = await keptOf(image)
     if (!kept) throw new ComputeError('image_unavailable', `${recipe.id} was not pulled yet`)
@@ -89,6 +109,49 @@ export function createKubeImages(deps: {
       home: image.home ?? home,
       pull_secret: login,
     }
+  }
+
+  /** The same of an image that was made here or brought here. */
+  async function factsOfOwn(id: string, tenant: string | undefined): Promise<ImageFacts> {
+    const note = registry && (await notes.read(id))
+    if (!registry || !note?.is_whole || note.digest === null)
+      throw new ComputeError('image_unavailable', `the image ${id} is not at the registry`)
+    const { entrypoint, command, home, is_user } = note
+    return {
+      ...{ entrypoint, command, home, is_user },
+      reference: ownReference(registry, id, note.digest),
+      is_pulled: true,
+      pull_secret: await giveOwnLogin(registry, await namespaces.ensure(tenant)),
+      // It is the operator's own, wherever it is.
+      registry: { ca: null, also: [registry.host] },
+    }
+  }
+
+  /** Puts what pulls from the installation's registry where a pod is. @returns Its secret; null where everybody may pull. */
+  async function giveOwnLogin({ host, pullLogin }: NodeRegistry, namespace: string): Promise<string | null> {
+    if (!pullLogin) return null
+    const name = names.pullSecret(host, null, pullLogin.username)
+    await keepLogin(namespace, name, loginFile(host, pullLogin))
+    return name
+  }
+
+  /** Has a node fetch an image that was brought here, so that it is known before a machine waits for it. */
+  async function fetchOwn(note: OwnImageNote, id: string, signal: AbortSignal): Promise<void> {
+    if (!registry || note.digest === null) return
+    const pinned = ownReference(registry, id, note.digest)
+    if (await nodes.haveImage(pinned)) return
+    const namespace = await namespaces.ensure(undefined)
+    await fetch(pinned, { namespace, login: await giveOwnLogin(registry, namespace), signal })
+  }
+
+  /** What the registry of a machine's image is asked with: the login that its node has for it, by the ways that were looked at. */
+  async function termsOf(namespace: string, image: ImageFacts): Promise<RegistryTerms> {
+    const ways = image.registry ?? { ca: null, also: [], is_stranger: true }
+    if (image.pull_secret === null) return { ...ways, login: null }
+    const secret = await orNull(
+      link.json<{ data?: Record<string, string> }>('GET', pathOf('secrets', namespace, image.pull_secret)),
+    )
+    return { ...ways, login: loginIn(secret?.data?.['.dockerconfigjson']) }
   }
 
   /** A login is in the namespace of whoever pulled by it; the operator's goes along to where a machine is. */
@@ -127,6 +190,8 @@ export function createKubeImages(deps: {
   const isRefused = ({ owner }: ImageRecipe) => owner !== undefined && !deps.customerImages
 
   async function has(recipe: ImageRecipe): Promise<boolean> {
+    const ownId = ownIdOf(recipe)
+    if (ownId !== null) return registry !== null && (await notes.read(ownId))?.is_whole === true
     const image = findKubeImage(recipe)
     // That a node has it says nothing of whether this customer may.
     if (!image || image.owner !== null) return false
@@ -140,6 +205,7 @@ export function createKubeImages(deps: {
     signal: AbortSignal,
     access?: RegistryAccess,
   ): Promise<void> {
+    if (ownIdOf(recipe) !== null) return void (await factsOf(recipe, undefined))
     const image = kubeImage(recipe)
     if (isRefused(recipe)) throw new ComputeError('image_not_allowed', NO_CUSTOMER_IMAGES)
     if (await has(recipe)) return
@@ -174,10 +240,14 @@ export function createKubeImages(deps: {
     const kept: KeptFacts = {
       entrypoint: found.entrypoint,
       command: found.command,
-      home: homeOf(found),
-      is_user: !ROOTS.has(found.user),
+      ...wordsOf(found),
       login,
       pinned: pinnedTo(image.reference, digestToPull(found, image.owner)),
+      registry: {
+        ca: terms.ca,
+        also: [...terms.also],
+        ...(terms.is_stranger !== undefined && { is_stranger: terms.is_stranger }),
+      },
     }
     const name = names.image(image.reference)
     await objects.apply(pathOf('configmaps', namespace, name), {
@@ -230,16 +300,17 @@ export function createKubeImages(deps: {
 
   const images: ImageStore = {
     lackFor: recipe => {
+      if (ownIdOf(recipe) !== null) return registry === null ? NO_REGISTRY : null
       if (!findKubeImage(recipe)) return NO_KUBE_IMAGE
       return isRefused(recipe) ? NO_CUSTOMER_IMAGES : null
     },
     has: recipe => translated('looking for an image', () => has(recipe)),
     pull: (recipe, onProgress, signal, access) =>
       translated('pulling an image', () => pull(recipe, onProgress, signal, access)),
-    own: {
-      lacks:
-        'Only what has all rights over a node could read what a machine there has changed: what is to be kept is kept in its home or on volumes.',
-    },
+    own:
+      registry === null
+        ? { lacks: NO_REGISTRY }
+        : deps.makeOwn({ registry, notes, wordsOf, termsOf, fetch: fetchOwn }),
     dockerfile: {
       lacks:
         'Dockerfiles are not built on Kubernetes yet: an image is built elsewhere, and pulled from its registry.',
@@ -261,6 +332,22 @@ function loginFile(host: string, { username, password }: { username: string; pas
   const auth = Buffer.from(`${username}:${password}`).toString('base64')
   const name = host === DOCKER_HUB ? DOCKER_HUB_LOGIN : host
   return Buffer.from(JSON.stringify({ auths: { [name]: { username, password, auth } } })).toString('base64')
+}
+
+/** The login in such a file; null where there is none. */
+function loginIn(data: string | undefined): RegistryLogin | null {
+  const file = data === undefined ? null : JSON.parse(Buffer.from(data, 'base64').toString())
+  const [login] = Object.values((file?.auths ?? {}) as Record<string, RegistryLogin>)
+  return login ? { username: login.username, password: login.password } : null
+}
+
+/** By which nodes pull an image of this cloud's own. */
+const ownReference = ({ host, repository }: NodeRegistry, id: string, digest: string) =>
+  `${host}/${repository}/${id}@${digest}`
+
+/** What pods of an image go by, of what it says of itself. */
+function wordsOf(image: { user: string; env: Record<string, string>; working_dir: string }) {
+  return { home: homeOf(image), is_user: !ROOTS.has(image.user) }
 }
 
 /** Where an image's user is at home, as far as it says so. */

@@ -18,6 +18,7 @@ import { KubeRefusal } from './kube-errors.ts'
 import { type KubeLink, translated } from './kube-link.ts'
 import {
   CLOUD_LABEL,
+  IMAGE_LABEL,
   INSTANCE_LABEL,
   type KubeNames,
   LAID_ANNOTATION,
@@ -29,6 +30,7 @@ import {
 import { gpuNameOf } from './kube-nodes.ts'
 import { type FoundDisk, type KubeObjects, ownerOf } from './kube-objects.ts'
 import type { ReachedPod } from './kube-ports.ts'
+import { ownIdOf } from './kube-recipe.ts'
 import { createMachineOrders, notesOf } from './machine-orders.ts'
 import { type ImageFacts, type PodTerms, planPod, STOP_GRACE_S } from './pod-plan.ts'
 import { isOver, runsSince, statusOf } from './pod-status.ts'
@@ -145,14 +147,19 @@ export function createKubeMachines(deps: KubeMachinesDeps) {
     throw new ComputeError('failed', 'the login of its image went with another machine')
   }
 
-  function planDisk({ id, disk_gb }: MachineSpec, namespace: string) {
+  function planDisk({ id, disk_gb, image }: MachineSpec, namespace: string) {
+    const ownId = ownIdOf(image)
     return {
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
       metadata: {
         name: names.machine(id),
         namespace,
-        labels: { [CLOUD_LABEL]: cloudId, [INSTANCE_LABEL]: id },
+        labels: {
+          ...{ [CLOUD_LABEL]: cloudId, [INSTANCE_LABEL]: id },
+          // An image does not go while a machine is made from it.
+          ...(ownId !== null && { [IMAGE_LABEL]: ownId }),
+        },
       },
       spec: {
         accessModes: ['ReadWriteOnce'],
@@ -318,7 +325,7 @@ export function createKubeMachines(deps: KubeMachinesDeps) {
     remove: (id, signal) => change(id, 'removing', signal, () => remove(id)),
     list,
   }
-  return { machines, status, running, find: mustFind, podOf }
+  return { machines, status, running, find: mustFind, orders: orders.read }
 }
 
 const isLeaving = ({ claim }: FoundDisk) => claim.metadata?.deletionTimestamp !== undefined

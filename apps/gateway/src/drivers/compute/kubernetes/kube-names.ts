@@ -14,6 +14,8 @@ export const INSTANCE_LABEL = 'berth.instance'
 export const VOLUME_LABEL = 'berth.volume'
 /** The volume that a claim is to become: what it is a copy of has not all come yet. */
 export const COPYING_LABEL = 'berth.copying'
+/** The image of this cloud's own that a note or a machine's disk is of. */
+export const IMAGE_LABEL = 'berth.image'
 /** What a helping pod is for, such as `measure`. */
 export const ERRAND_LABEL = 'berth.errand'
 /** Whose namespace it is, as a digest. */
@@ -53,6 +55,8 @@ export function createNames(cloudId: string) {
       `pull-${digestOf(JSON.stringify([host, owner, username]))}`,
     /** What an image says of itself. */
     image: (reference: string) => `image-${digestOf(reference)}`,
+    /** What is written down of an image that was made of a machine. */
+    ownImage: (id: string) => `own-${id}`,
   }
 }
 export type KubeNames = ReturnType<typeof createNames>

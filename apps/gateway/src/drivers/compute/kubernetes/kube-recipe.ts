@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { dockerPartSchema } from '../docker/docker-recipe.ts'
+import { MACHINE_ID_PATTERN } from '../machine-id.ts'
 import { ComputeError } from '../port/compute-error.ts'
 import type { ImageRecipe } from '../port/images.ts'
 
@@ -34,7 +35,15 @@ export const kubernetesPartSchema = z.union([
     }),
 ])
 
-/** How Kubernetes knows an image. */
+/** An image of this cloud's own, which is made of a machine or brought here and never stands in a catalogue. */
+const ownPartSchema = z.strictObject({ own: z.string().regex(MACHINE_ID_PATTERN) })
+
+/** The id of an image of this cloud's own; null for one that a registry of somebody's has. */
+export function ownIdOf({ parts }: ImageRecipe): string | null {
+  return ownPartSchema.safeParse(parts.kubernetes).data?.own ?? null
+}
+
+/** How Kubernetes knows an image of a registry, or one that nodes have. */
 export interface KubeImage {
   reference: string
   is_pulled: boolean

@@ -1,5 +1,6 @@
 import { MAIN_SCRIPT, REPORT_PATH, UNNOTICED } from '../main-program.ts'
 import type { MachineSpec } from '../port/machines.ts'
+import type { RegistryTerms } from '../port/registry-access.ts'
 import { GPU_RESOURCE, GPU_TOLERATION, isOfGpuRuntime, WITHOUT_GPUS } from './gpu-environment.ts'
 import {
   CLOUD_LABEL,
@@ -21,7 +22,12 @@ export interface ImageFacts {
   is_user: boolean
   /** The secret that holds its registry's login; null for none. */
   pull_secret: string | null
+  /** How its registry is asked by the gateway, beside that login; left out where nobody knew it yet, as of nodes' own images. */
+  registry?: RegistryWays | undefined
 }
+
+/** How a registry is asked, as `RegistryTerms` has it, without a login. */
+export type RegistryWays = Omit<RegistryTerms, 'login'>
 
 /** What is kept of a machine that does not run. */
 export interface MachineOrders {

@@ -245,7 +245,7 @@ function serve(folder: string, host: string, locks: Locks | null) {
   // JSON is YAML.
   const settings = {
     version: 0.1,
-    storage: { filesystem: { rootdirectory: `${folder}/data` } },
+    storage: { filesystem: { rootdirectory: `${folder}/data` }, delete: { enabled: true } },
     http: { addr: host, ...tls },
     ...(locks && { auth: { htpasswd: { realm: 'here', path: locks.htpasswd } } }),
   }

@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describeImages } from '../src/drivers/compute/conformance/images.ts'
+import { smallMachine } from '../src/drivers/compute/conformance/small-machine.ts'
+import {
+  eventually,
+  expectCode,
+  never,
+  type Subject,
+  text,
+} from '../src/drivers/compute/conformance/tools.ts'
+import { testLayer } from '../src/drivers/compute/docker/test-image.ts'
+import { kubectl, type TestCluster } from '../src/drivers/compute/kubernetes/cluster-fixture.ts'
+import { createKubeEngine } from '../src/drivers/compute/kubernetes/kube-engine.ts'
+import type { NodeRegistry } from '../src/drivers/compute/kubernetes/node-registry.ts'
+import { makeImage, startRealRegistry } from '../src/drivers/compute/oci/registry-fixture.ts'
+import type { Engine } from '../src/drivers/compute/port/engine.ts'
+import { offered } from '../src/drivers/compute/port/part.ts'
+import { createLayoutRegistry } from '../src/drivers/image-store/registry/layout-registry.ts'
+
+const REPOSITORY = 'berth/images'
+
+/**
+ * Images that are made of machines of a cluster: by its real node and a real registry, from which the node pulls them again.
+ */
+export function describeClusterImages(cluster: () => TestCluster): void {
+  describe('[R4.6] [R9.5] images of machines of a cluster', () => {
+    const cloudId = `i${randomBytes(4).toString('hex')}`
+    const image = { id: 'test', parts: {} as Record<string, unknown> }
+    const made: string[] = []
+    let source: Awaited<ReturnType<typeof startRealRegistry>>
+    let engine: Engine
+
+    const subject: Subject = {
+      engine: () => engine,
+      inside: test,
+      spec: part => {
+        const id = `m-${randomBytes(5).toString('hex')}`
+        made.push(id)
+        return smallMachine(id, image, part)
+      },
+      running: async part => {
+        const machine = subject.spec(part)
+        await engine.machines.create(machine, never)
+        await engine.machines.start(machine.id, never)
+        await engine.machines.begin(machine.id, never)
+        return machine
+      },
+    }
+
+    beforeAll(async () => {
+      const { place, terms } = cluster()
+      const layer = { bytes: await testLayer(['busybox', 'tar']), packing: '' as const }
+      const env = ['PATH=/usr/local/bin:/usr/bin:/bin']
+      source = await startRealRegistry(makeImage([layer], { Env: env, Cmd: ['bash'], WorkingDir: '/root' }))
+      image.parts.kubernetes = source.reference
+      const { host } = source
+      const registry: NodeRegistry = {
+        ...{ host, repository: REPOSITORY, pullLogin: null, scratch_gb: 8 },
+        open: repository =>
+          createLayoutRegistry(
+            { origin: `http://${host}`, repository, login: null },
+            { bytes_max: Number.POSITIVE_INFINITY },
+          ),
+      }
+      engine = await createKubeEngine({
+        ...{ place, terms, cloudId, egress: null, registry, placePatienceMs: 2_000 },
+        log: pino({ level: 'silent' }),
+      })
+      await engine.images.pull(image, () => undefined, never)
+      // A node tells what images it has from time to time.
+      await eventually(async () => expect(await engine.images.has(image)).toBe(true))
+    }, 120_000)
+    afterAll(async () => {
+      for (const id of made) await engine?.machines.remove(id, never)
+      await engine?.shutdown()
+      await cluster().removeCloud(cloudId)
+      await source?.close()
+    }, 120_000)
+
+    describeImages(subject, { image, missingImage: null })
+
+    test('what a machine changed, added and removed outside of its home is in its image, and nothing of others', async () => {
+      const own = offered(engine.images.own)
+      const id = `img-${randomBytes(5).toString('hex')}`
+      const first = await subject.running({ env: { SECRET: 'known to the first alone' } })
+      await text(
+        engine,
+        first.id,
+        [
+          'echo changed > /etc/group; echo new > /etc/new; mkdir -p /opt/tool/bin; echo tool > /opt/tool/bin/tool',
+          'chmod 750 /opt/tool; ln -s /opt/tool/bin/tool /usr/bin/tool; rm /usr/bin/perl; rm -r /mnt; echo gone > /tmp/x',
+          'touch -d 2001-01-01 /etc/old; printf "%s" "$SECRET" > /dev/null',
+        ].join('; '),
+      )
+      const recipe = await own.build({ machine_id: first.id, image_id: id }, () => undefined, never)
+      await engine.machines.remove(first.id, never)
+      const second = await subject.running({ image: recipe })
+      const seen = await text(
+        engine,
+        second.id,
+        'cat /etc/group /etc/new /usr/bin/tool; stat -c "%a" /opt/tool; ls -d /usr/bin/perl /mnt 2>&1 | wc -l; ls /etc/old; stat -c %Y /etc/old',
+      )
+      expect(seen).toBe('changed\nnew\ntool\n750\n2\n/etc/old\n978307200\n')
+      expect(await text(engine, second.id, 'ls -d /usr/bin/perl /mnt 2>/dev/null; echo none')).toBe('none\n')
+      // Its node pulled it from the registry, by what was written down of it.
+      const [pod] = JSON.parse(
+        await kubectl('get', 'pods', '-A', '-l', `berth.instance=${second.id}`, '-o', 'json'),
+      ).items
+      const { image: pulled } = pod.spec.containers[0]
+      expect(pulled).toMatch(new RegExp(`^${source.host}/${REPOSITORY}/${id}@sha256:[0-9a-f]{64}$`))
+      await engine.machines.remove(second.id, never)
+      await own.delete(id)
+    })
+
+    test('of a machine that was stopped none is made, since only its home is left, and its customer is told', async () => {
+      const own = offered(engine.images.own)
+      const machine = await subject.running()
+      await engine.machines.stop(machine.id, never)
+      const build = own.build({ machine_id: machine.id, image_id: 'img-stopped' }, () => undefined, never)
+      await expectCode(build, 'unsupported')
+      expect(await own.list()).toEqual([])
+      await engine.machines.remove(machine.id, never)
+    })
+  })
+}

@@ -265,7 +265,7 @@ async function archiveOf(folder: string, { record, layer }: z.infer<typeof madeS
 }
 
 /** Where something is mounted, as the kernel tells it. */
-export function mountsIn(text: string): string[] {
+function mountsIn(text: string): string[] {
   return text.split('\n').flatMap(line => {
     const path = line.split(' ')[4]
     return path === undefined

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { terminateInstance } from '@berth/contract/instances'
+import { createImage } from '@berth/contract/own-images'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { imageDetails } from '../src/domains/images/images-fixture.ts'
 import { describeImages } from '../src/drivers/compute/conformance/images.ts'
 import { smallMachine } from '../src/drivers/compute/conformance/small-machine.ts'
 import {
@@ -18,6 +21,8 @@ import { makeImage, startRealRegistry } from '../src/drivers/compute/oci/registr
 import type { Engine } from '../src/drivers/compute/port/engine.ts'
 import { offered } from '../src/drivers/compute/port/part.ts'
 import { createLayoutRegistry } from '../src/drivers/image-store/registry/layout-registry.ts'
+import { useHouse } from './image-house.ts'
+import { shippedCatalogue } from './shipped-catalogue.ts'
 
 const REPOSITORY = 'berth/images'
 
@@ -26,10 +31,10 @@ const REPOSITORY = 'berth/images'
  */
 export function describeClusterImages(cluster: () => TestCluster): void {
   describe('[R4.6] [R9.5] images of machines of a cluster', () => {
-    const cloudId = `i${randomBytes(4).toString('hex')}`
     const image = { id: 'test', parts: {} as Record<string, unknown> }
     const made: string[] = []
-    let source: Awaited<ReturnType<typeof startRealRegistry>>
+    let opened: OpenedCluster
+    let source: OpenedCluster['source']
     let engine: Engine
 
     const subject: Subject = {
@@ -50,33 +55,16 @@ export function describeClusterImages(cluster: () => TestCluster): void {
     }
 
     beforeAll(async () => {
-      const { place, terms } = cluster()
-      const layer = { bytes: await testLayer(['busybox', 'tar']), packing: '' as const }
-      const env = ['PATH=/usr/local/bin:/usr/bin:/bin']
-      source = await startRealRegistry(makeImage([layer], { Env: env, Cmd: ['bash'], WorkingDir: '/root' }))
+      opened = await openWithRegistry(cluster())
+      ;({ source, engine } = opened)
       image.parts.kubernetes = source.reference
-      const { host } = source
-      const registry: NodeRegistry = {
-        ...{ host, repository: REPOSITORY, pullLogin: null, scratch_gb: 8 },
-        open: repository =>
-          createLayoutRegistry(
-            { origin: `http://${host}`, repository, login: null },
-            { bytes_max: Number.POSITIVE_INFINITY },
-          ),
-      }
-      engine = await createKubeEngine({
-        ...{ place, terms, cloudId, egress: null, registry, placePatienceMs: 2_000 },
-        log: pino({ level: 'silent' }),
-      })
       await engine.images.pull(image, () => undefined, never)
       // A node tells what images it has from time to time.
       await eventually(async () => expect(await engine.images.has(image)).toBe(true))
     }, 120_000)
     afterAll(async () => {
       for (const id of made) await engine?.machines.remove(id, never)
-      await engine?.shutdown()
-      await cluster().removeCloud(cloudId)
-      await source?.close()
+      await opened?.close()
     }, 120_000)
 
     describeImages(subject, { image, missingImage: null })
@@ -123,5 +111,76 @@ export function describeClusterImages(cluster: () => TestCluster): void {
       expect(await own.list()).toEqual([])
       await engine.machines.remove(machine.id, never)
     })
+
+    describe('by the calls that a customer makes', () => {
+      const house = useHouse(async () => {
+        const { engine, source, close } = await openWithRegistry(cluster())
+        const catalogue = shippedCatalogue()
+        const images = catalogue.images.map(entry =>
+          entry.id === 'berth-base'
+            ? { ...entry, recipe: { ...entry.recipe, kubernetes: source.reference } }
+            : entry,
+        )
+        const gpu_specs = catalogue.gpu_specs.map(spec => ({ ...spec, vcpu: 1, memory_gb: 1 }))
+        return { engine, catalogue: { ...catalogue, images, gpu_specs }, end: close }
+      })
+
+      test('what an instance holds is in the image, which outlives it, and an instance is made of it', async () => {
+        const { engine, store, data, becomes, running, image, own } = house()
+        const ports = { http_ports: [], tcp_ports: [] }
+        const first = await running(ports)
+        await text(engine, first, 'mkdir -p /srv/deep; echo kept > /srv/deep/file; echo home > ~/file')
+        const { id } = await data(createImage, { body: { ...imageDetails, instance_id: first } })
+        await eventually(async () => expect((await image(id))?.status).toBe('private'))
+        expect((await store.sizes()).images.size).toBe(1)
+        await data(terminateInstance, { params: { id: first } })
+        await becomes(first, undefined)
+        // Out of the store, as in any other region.
+        await own().delete(id)
+        const second = await running({ ...ports, image_id: id })
+        expect(await text(engine, second, 'cat /srv/deep/file ~/file')).toBe('kept\nhome\n')
+        await data(terminateInstance, { params: { id: second } })
+        await becomes(second, undefined)
+      }, 240_000)
+    })
   })
+}
+
+type OpenedCluster = Awaited<ReturnType<typeof openWithRegistry>>
+
+/** An engine of a cloud of its own, with a registry that has an image for machines and takes those that are made of them. */
+async function openWithRegistry(cluster: TestCluster) {
+  const cloudId = `i${randomBytes(4).toString('hex')}`
+  const layer = { bytes: await testLayer(['busybox', 'tar']), packing: '' as const }
+  const env = ['PATH=/usr/local/bin:/usr/bin:/bin']
+  const source = await startRealRegistry(makeImage([layer], { Env: env, Cmd: ['bash'], WorkingDir: '/root' }))
+  const { host } = source
+  const registry: NodeRegistry = {
+    ...{ host, repository: REPOSITORY, pullLogin: null, scratch_gb: 8 },
+    open: repository =>
+      createLayoutRegistry(
+        { origin: `http://${host}`, repository, login: null },
+        { bytes_max: Number.POSITIVE_INFINITY },
+      ),
+  }
+  const engine = await createKubeEngine({
+    ...{
+      place: cluster.place,
+      terms: cluster.terms,
+      cloudId,
+      egress: null,
+      registry,
+      placePatienceMs: 2_000,
+    },
+    log: pino({ level: 'silent' }),
+  })
+  return {
+    ...{ engine, source },
+    async close() {
+      for (const { id } of await engine.machines.list()) await engine.machines.remove(id, never)
+      await engine.shutdown()
+      await cluster.removeCloud(cloudId)
+      await source.close()
+    },
+  }
 }

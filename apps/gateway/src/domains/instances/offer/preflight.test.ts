@@ -143,7 +143,9 @@ describe('[B7] a network volume that is chosen', () => {
   test('is said to be not ready while it is made', async () => {
     const anna = await someone()
     const mine = await volumeOf(anna, 'datasets')
-    await gateway.database.db.execute(`update volume set status = 'error' where id = '${mine.id}'`)
+    // One that was never seen: what was is found again by whoever looks.
+    const neverMade = `status = 'error', observed_at = null`
+    await gateway.database.db.execute(`update volume set ${neverMade} where id = '${mine.id}'`)
     expect(await check(anna, { network_volume_id: mine.id })).toMatchObject({
       ok: false,
       code: 'volume_state',

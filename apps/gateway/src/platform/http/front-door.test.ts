@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { Agent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { defineCall } from '@berth/contract/call'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -237,6 +237,29 @@ test('a server that closes lets a running call end, and cuts what hangs', async 
   expect((await slow).status).toBe(200)
   await closed
   await expect.poll(() => hanging.destroyed || hanging.readableEnded).toBe(true)
+})
+
+test('[B14] a server that leaves answers as before, and keeps no connection, so that the next request goes elsewhere', async () => {
+  const leaving = await startTestServer(database.db, routes())
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const ask = async () => {
+    const asking = httpRequest(`${leaving.origin}/gateway/api/hello`, { agent }).end()
+    const [response] = (await once(asking, 'response')) as [IncomingMessage]
+    const ended = response.resume()
+    await once(ended, 'end')
+    return {
+      status: response.statusCode,
+      connection: response.headers.connection,
+      reused: asking.reusedSocket,
+    }
+  }
+  expect(await ask()).toEqual({ status: 200, connection: 'keep-alive', reused: false })
+  expect(await ask()).toMatchObject({ reused: true })
+  leaving.leave()
+  expect(await ask()).toEqual({ status: 200, connection: 'close', reused: true })
+  expect(await ask()).toEqual({ status: 200, connection: 'close', reused: false })
+  agent.destroy()
+  await leaving.close(1_000)
 })
 
 /** What never becomes a request: nothing, half a head, half a body. */

@@ -11,7 +11,12 @@ import { addSshKey } from '@berth/contract/ssh-keys'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deployBody } from '../src/domains/instances/instances-fixture.ts'
 import { eventually, openTerminal } from '../src/domains/reach/reach-fixture.ts'
+import { createFakeEngine } from '../src/drivers/compute/fake/fake-engine.ts'
 import { probeSandbox } from '../src/drivers/compute/sandbox/probe-sandbox.ts'
+import { systemClock } from '../src/platform/clock.ts'
+import { systemIds } from '../src/platform/ids.ts'
+import { QUESTION, startModelGateway } from './model-gateway.ts'
+import { pauses } from './model-server.ts'
 import { clientOf } from './s3-conformance.ts'
 import { type S3Gateway, startS3Gateway } from './s3-volume.ts'
 import { createSshClient, hasProgram, resultOf } from './ssh-client.ts'
@@ -85,6 +90,35 @@ describe.skipIf(missing !== null)('a gateway that leaves', () => {
     return instance_id
   }
 })
+
+test('[B14] what a gateway that leaves looked after goes on at another one at once, while its own calls go on', async () => {
+  const compute = createFakeEngine({ clock: systemClock })
+  const models = await startModelGateway({ compute, graceMs: GRACE_MS })
+  const { gateway } = models.gateway
+  const other = await models.another({ gatewayId: systemIds.uuid(), graceMs: 0 })
+  const customer = await models.customer()
+  expect(gateway.fleet.serves(compute.id)).toBe(true)
+  const toTheEnd = Promise.withResolvers<void>()
+  models.server.answer(
+    pauses(['to ', 'the end'], toTheEnd.promise, { prompt_tokens: 1, completion_tokens: 1 }),
+  )
+  const stream = await customer.client().chat.completions.create({ ...QUESTION, stream: true })
+  const left = gateway.leave().then(gateway.stopRequests)
+  await expect.poll(() => other.gateway.fleet.serves(compute.id), { timeout: 10_000 }).toBe(true)
+  const { token } = customer
+  const { instance_id } = await other.data(deployInstance, { body: deployBody() }, { token })
+  await eventually('an instance that runs', async () => {
+    const [one] = await other.data(listInstances, {}, { token })
+    return one?.instance_id === instance_id && one.status === 'running'
+  })
+  toTheEnd.resolve()
+  let said = ''
+  for await (const { choices } of stream) said += choices[0]?.delta.content ?? ''
+  expect(said).toBe('to the end')
+  await left
+  await other.stop()
+  await models.stop()
+}, 60_000)
 
 /** Waits until nobody listens at a port any more. */
 async function refuses(port: number): Promise<void> {

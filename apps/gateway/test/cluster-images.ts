@@ -107,7 +107,7 @@ export function describeClusterImages(cluster: () => TestCluster): void {
       const machine = await subject.running()
       await engine.machines.stop(machine.id, never)
       const build = own.build({ machine_id: machine.id, image_id: 'img-stopped' }, () => undefined, never)
-      await expectCode(build, 'unsupported')
+      await expectCode(build, 'not_running')
       expect(await own.list()).toEqual([])
       await engine.machines.remove(machine.id, never)
     })

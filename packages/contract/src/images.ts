@@ -69,7 +69,8 @@ export type ImageStatus = (typeof IMAGE_STATUSES)[number]
 
 /**
  * Why an image is in its status. `failed`: its making failed or was given up, its instance or its registry's image went
- * away, its engine is gone or cannot do it, there is no room, it is too large; its Dockerfile cannot be followed, its repository
+ * away, its engine is gone or cannot do it, or not of an instance that is
+ * stopped or has no GNU tar and find, there is no room, it is too large; its Dockerfile cannot be followed, its repository
  * was not to be had, a step of it failed, it took longer than a build may. `refused`: the operator refused it or took it
  * down. `missing`: the store has lost it. `deleting`: it was not paid for.
  */
@@ -79,6 +80,8 @@ export const IMAGE_REASONS = [
   'instance_gone',
   'engine_away',
   'unsupported',
+  'instance_stopped',
+  'no_tar',
   'registry_failed',
   'no_room',
   'dockerfile_invalid',

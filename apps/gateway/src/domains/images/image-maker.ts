@@ -225,10 +225,12 @@ export function failureOf(error: unknown, row: OwnImageRow): { code: ImageReason
   switch (error.code) {
     case 'not_found':
       return { code: row.sourceInstanceId === null ? 'build_failed' : 'instance_gone', isFinal: true }
+    case 'not_running':
+      return { code: 'instance_stopped', isFinal: true }
     case 'unsupported':
-      return { code: 'unsupported', isFinal: true }
+    case 'no_tar':
     case 'no_room':
-      return { code: 'no_room', isFinal: true }
+      return { code: error.code, isFinal: true }
     case 'engine_unavailable':
       return { code: 'engine_away', isFinal: false }
     case 'image_not_found':

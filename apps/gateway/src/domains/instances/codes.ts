@@ -42,6 +42,7 @@ const REASON_OF: Record<FailureCode, InstanceReasonCode> = {
   name_taken: 'name_taken',
   port_taken: 'port_taken',
   not_running: 'start_failed',
+  no_tar: 'start_failed',
   port_closed: 'start_failed',
   no_shell: 'start_failed',
   guest_closed: 'start_failed',

@@ -125,13 +125,13 @@ export function createKubeOwnImages(deps: KubeOwnDeps): OwnImages {
       return null
     })
     if (!pod) {
-      if (hasRun || isLaid) throw new ComputeError('unsupported', STOPPED)
+      if (hasRun || isLaid) throw new ComputeError('not_running', STOPPED)
       return null
     }
     const { exit_code } = await runExec(link, pod, ['/bin/sh', '-c', HAS_TOOLS])
-    if (exit_code !== 0) throw new ComputeError('unsupported', NO_TOOLS)
+    if (exit_code !== 0) throw new ComputeError('no_tar', NO_TOOLS)
     const since = runsSince(pod.found)
-    if (!since) throw new ComputeError('unsupported', STOPPED)
+    if (!since) throw new ComputeError('not_running', STOPPED)
     const { stdout } = await runExec(link, pod, ['cat', '/proc/self/mountinfo'], {
       timeout_ms: MOUNTS_TIMEOUT_MS,
     })

@@ -25,6 +25,8 @@ export type ComputeErrorCode =
   | 'registry_unreachable'
   /** The machine does not run, so it cannot be talked to. */
   | 'not_running'
+  /** The machine has no programs by which its files can be read there. */
+  | 'no_tar'
   /** Nothing listens on that port. */
   | 'port_closed'
   /** The machine’s image has no shell, so no program can be asked for in it. */

@@ -75,7 +75,8 @@ export interface BuildLimits {
 export interface OwnImages {
   /**
    * Makes an image of what a machine has stored, running or stopped, without its environment and command; an engine
-   * that cannot do so of one that runs fails with `unsupported` and says that it must be stopped first. Made already under that id: returns the same. A call that is given up may still come to its end on the engine.
+   * that cannot do so of one that runs fails with `unsupported` and says that it must be stopped first, and one that cannot
+   * of one that has run and is stopped with `not_running`; where a machine's own programs read it, and it has none that do, with `no_tar`. Made already under that id: returns the same. A call that is given up may still come to its end on the engine.
    * @returns By what machines of this engine are made from it. Fails with `not_found` where the machine is not there.
    */
   build(

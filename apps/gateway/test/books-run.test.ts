@@ -56,8 +56,9 @@ test(
       const problems = [...wrong.all(), ...(await settle(world))]
       // What was done is audited all the same.
       if (left > 0) problems.push(`${left} of ${OPERATIONS} operations were not begun in time`)
-      problems.push(...(await world.operator.gateway.billing.checkBooks()))
-      problems.push(...(await checkProof(world.operator.db, world.engine)))
+      const { db, gateway } = world.operator
+      problems.push(...(await foundBy('the check of the books', () => gateway.billing.checkBooks())))
+      problems.push(...(await foundBy('the audit', () => checkProof(db, world.engine))))
       expect(problems, `seed ${seed}\n`).toEqual([])
       const never = (Object.keys(ACTS) as ActName[]).filter(name => !done.has(name))
       if (OPERATIONS >= ALL_ACTS_FROM) expect(never, `seed ${seed}\n${wrong.refusals()}\n`).toEqual([])
@@ -67,3 +68,12 @@ test(
   },
   AROUND_MS + OPERATIONS * MS_PER_OPERATION,
 )
+
+/** What somebody finds. One that fails hides nothing of what others have found, and what they did goes into the log. */
+async function foundBy(name: string, look: () => Promise<string[]>): Promise<string[]> {
+  const startedMs = performance.now()
+  const found = await look().catch(error => [`${name} could not be made: ${error}, ${error.cause}`])
+  const seconds = Math.round((performance.now() - startedMs) / 1_000)
+  process.stdout.write(`${name} took ${seconds} s and found ${found.length} faults.\n`)
+  return found
+}

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { FakeEngine } from '../../src/drivers/compute/fake/fake-engine.ts'
 import type { Database, Transaction } from '../../src/platform/database/database.ts'
+import { allowLonger } from '../../src/platform/database/open-database.ts'
 
 type Queryable = Pick<Transaction, 'execute'>
 
@@ -9,6 +10,8 @@ type Queryable = Pick<Transaction, 'execute'>
  * what ought to be there.
  */
 
+/** A long run leaves millions of rows, and each is read. */
+const STATEMENT_MS_MAX = 600_000
 /** A day's milliseconds: every rate is so many micro-units in so many seconds, and no rate is for longer than a day. */
 const PARTS_PER_MICRO = 86_400_000n
 
@@ -43,10 +46,11 @@ interface Stretch extends Record<string, unknown> {
  */
 export async function checkProof(database: Database, engine: FakeEngine): Promise<string[]> {
   // In one snapshot: what runs goes on being posted.
-  return await database.transaction(db => checkAll(db, engine), {
-    isolationLevel: 'repeatable read',
-    accessMode: 'read only',
-  })
+  const check = async (db: Transaction) => {
+    await allowLonger(db, STATEMENT_MS_MAX)
+    return await checkAll(db, engine)
+  }
+  return await database.transaction(check, { isolationLevel: 'repeatable read', accessMode: 'read only' })
 }
 
 async function checkAll(db: Queryable, engine: FakeEngine): Promise<string[]> {

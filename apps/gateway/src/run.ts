@@ -8,6 +8,7 @@ import { createAutoSource, createEngineSource } from './drivers/compute/engine-s
 import type { RepositoryPlace } from './drivers/compute/kubernetes/node-registry.ts'
 import type { Engine } from './drivers/compute/port/engine.ts'
 import type { ImageRecipe } from './drivers/compute/port/images.ts'
+import type { LayoutStore } from './drivers/image-store/port.ts'
 import { createLayoutRegistry } from './drivers/image-store/registry/layout-registry.ts'
 import { findModels } from './drivers/models/find-models.ts'
 import { gatewayParts, localModelOf, readCatalogue } from './gateway-parts.ts'
@@ -287,8 +288,9 @@ function aboutEngine({ driver, capabilities }: Engine): string[] {
 }
 
 /** The disk of a registry is its operator's to bound. */
-const openRepository = (place: RepositoryPlace) =>
-  createLayoutRegistry(place, { bytes_max: Number.POSITIVE_INFINITY })
+function openRepository(place: RepositoryPlace): LayoutStore {
+  return createLayoutRegistry(place, { bytes_max: Number.POSITIVE_INFINITY })
+}
 
 /** Ways to the engines that the catalogue names, each once, with the regions that have it. */
 function engineSources(from: {

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { readTar } from '../../../platform/tar/read-tar.ts'
 import { OciFailure } from '../oci/oci-failure.ts'
+import { OVERHEAD_BYTES_EACH } from '../oci/write-layer.ts'
 
 /** A layer of an image on this computer. */
 export interface BaseLayer {
@@ -20,8 +21,6 @@ export interface BaseFolder {
 
 const WHITEOUT = '.wh.'
 const OPAQUE = '.wh..wh..opq'
-/** Of a file: its header, and a name or attributes that do not fit into it. */
-export const OVERHEAD_BYTES_EACH = 8_192
 
 /** The parts of a path as archives and lists have it; null for one that leads out. */
 export function partsOf(name: string): string[] | null {

@@ -1,22 +1,12 @@
-import { createHash } from 'node:crypto'
-import { open, statfs } from 'node:fs/promises'
-import { readTar } from '../../../platform/tar/read-tar.ts'
+import { open } from 'node:fs/promises'
 import type { TarEntry } from '../../../platform/tar/tar-reader.ts'
-import { TAR_END, type TarHeader, tarHeader, tarPadding } from '../../../platform/tar/tar-writer.ts'
-import { layerEntries, NotForImages } from '../oci/layer-entries.ts'
+import type { TarHeader } from '../../../platform/tar/tar-writer.ts'
+import { NotForImages } from '../oci/layer-entries.ts'
 import { OciFailure } from '../oci/oci-failure.ts'
 import type { PackedLayer } from '../oci/pack-orders.ts'
-import {
-  type BaseFolder,
-  findInBase,
-  goneFrom,
-  markSeen,
-  OVERHEAD_BYTES_EACH,
-  partsOf,
-} from './base-files.ts'
+import { writeLayer } from '../oci/write-layer.ts'
+import { type BaseFolder, findInBase, goneFrom, markSeen, partsOf } from './base-files.ts'
 
-/** How much is written between two looks at what the disk has left. */
-const LOOK_BYTES = 16 * 1024 * 1024
 const NAME_BYTES_MAX = 4_096 + 64
 /** Owners are as the machine has them, whatever users its node knows. */
 const ALL_USERS = { first: 0, count: 2 ** 32 }
@@ -58,55 +48,28 @@ export async function writeMachineLayer(
   files: MachineFiles,
   onBytes: (done: number) => void,
 ): Promise<PackedLayer> {
-  const { base, out } = what
+  const { base } = what
   const mounted = new Set(what.mounts.map(path => pathOf(path)))
   const home = pathOf(what.home)
   await look(what, files.list(), mounted)
-  const hash = createHash('sha256')
-  const file = await open(out, 'wx', 0o600)
-  let size = 0
-  let looked = Number.NEGATIVE_INFINITY
-  let count = 0
-  const put = async (bytes: Uint8Array) => {
-    size += bytes.length
-    if (size > what.bytes_max) throw new OciFailure('too_large')
-    if (size - looked > LOOK_BYTES) {
-      looked = size
-      const { bavail, bsize } = await statfs(out)
-      if (bavail * bsize < what.kept_bytes) throw new OciFailure('no_room')
-      onBytes(size)
-    }
-    hash.update(bytes)
-    await file.writeFile(bytes)
+  const isLeftOut = (entry: TarEntry) => {
+    if (isOthers(base, entry, mounted)) return true
+    const parts = partsOf(entry.name)
+    if (parts) markSeen(base, parts, entry.kind === 'folder')
+    return false
   }
-  const add = async (archive: AsyncIterable<Buffer>) => {
-    for await (const { entry, bytes } of readTar(archive, what.files_max * OVERHEAD_BYTES_EACH)) {
-      if (++count > what.files_max) throw new OciFailure('too_large', `more than ${what.files_max} files`)
-      if (isLeftOut(base, entry, mounted)) continue
-      for (const header of layerEntries(entry, ALL_USERS)) {
-        await put(tarHeader(header))
-        if (header.type !== 'file' || !header.size) continue
-        for await (const piece of bytes) await put(piece)
-        await put(tarPadding(header.size))
-      }
-      const parts = partsOf(entry.name)
-      if (parts) markSeen(base, parts, entry.kind === 'folder')
-    }
-  }
-  try {
-    await add(files.changed())
-    await add(files.home())
-    const isApart = (path: string) => path !== home && mounted.has(path)
-    for (const gone of goneFrom(base, isApart)) await put(tarHeader(markOf(gone)))
-    await put(TAR_END)
-    await file.sync()
-  } catch (error) {
-    if (/^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '')) throw new OciFailure('no_room')
-    throw error
-  } finally {
-    await file.close()
-  }
-  return { digest: `sha256:${hash.digest('hex')}`, size }
+  const isApart = (path: string) => path !== home && mounted.has(path)
+  const file = await open(what.out, 'wx', 0o600)
+  return await writeLayer(
+    file,
+    { ...what, users: ALL_USERS },
+    async parts => {
+      await parts.archive(files.changed(), isLeftOut)
+      await parts.archive(files.home(), isLeftOut)
+      for (const gone of goneFrom(base, isApart)) await parts.entry(markOf(gone))
+    },
+    onBytes,
+  )
 }
 
 /**
@@ -134,7 +97,7 @@ async function look(what: MachineLayer, list: AsyncIterable<Buffer>, mounted: Re
 }
 
 /** What is not the machine's doing: what others have mounted there, and folders that are as the image has them. */
-function isLeftOut(base: BaseFolder, entry: TarEntry, mounted: ReadonlySet<string>): boolean {
+function isOthers(base: BaseFolder, entry: TarEntry, mounted: ReadonlySet<string>): boolean {
   const parts = partsOf(entry.name)
   if (parts === null) return false
   const path = parts.join('/')

@@ -1,8 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { eq } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/test-database.ts'
 import { systemClock } from './clock.ts'
+import { lease as leases } from './database/tables.ts'
 import { createLoop, type Loop, type LoopOptions } from './loop.ts'
 
 let database: TestDatabase
@@ -104,6 +106,9 @@ test('[B14] of two gateways one runs a leased loop, and the other after it has g
   await vi.waitUntil(() => ran.length > 10, WAIT)
   expect(new Set(ran)).toEqual(new Set(['one']))
   await one.stop()
+  // It is given back, and not only left to run out.
+  const held = await database.db.select().from(leases).where(eq(leases.owner, 'one'))
+  expect(held).toEqual([])
   await vi.waitUntil(() => ran.includes('two'), WAIT)
 })
 

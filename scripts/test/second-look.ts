@@ -1,7 +1,7 @@
 import type { Failure, Tally } from './tally.ts'
 
 /** More files than this that failed are no matter of a busy computer. */
-const FILES_MAX = 6
+const FILES_MAX = 12
 
 /**
  * Runs the files with failed tests once more, when nothing runs beside them. A file in which nothing fails then was

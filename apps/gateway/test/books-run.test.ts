@@ -59,7 +59,8 @@ test(
       const { db, gateway } = world.operator
       problems.push(...(await foundBy('the check of the books', () => gateway.billing.checkBooks())))
       problems.push(...(await foundBy('the audit', () => checkProof(db, world.engine))))
-      expect(problems, `seed ${seed}\n`).toEqual([])
+      // As one text: the summary of a run shows no elements of an array.
+      expect(problems.join('\n'), `seed ${seed}\n`).toBe('')
       const never = (Object.keys(ACTS) as ActName[]).filter(name => !done.has(name))
       if (OPERATIONS >= ALL_ACTS_FROM) expect(never, `seed ${seed}\n${wrong.refusals()}\n`).toEqual([])
     } finally {

@@ -35,7 +35,8 @@ export async function settle(world: World): Promise<string[]> {
   return [`this does not end: ${stuck} ${JSON.stringify(rows)} at ${world.clock.now().toISOString()}`]
 }
 
-async function untilQuiet({ operator, clock }: World): Promise<string | null> {
+async function untilQuiet(world: World): Promise<string | null> {
+  const { operator, clock } = world
   const { billing } = operator.gateway
   let left = ''
   for (let round = 0; round < ROUNDS_MAX; round++) {
@@ -45,13 +46,22 @@ async function untilQuiet({ operator, clock }: World): Promise<string | null> {
     const deadline = performance.now() + QUIET_MS / ROUNDS_MAX
     do {
       const { rows } = await again(() => operator.db.execute<Record<string, number>>(UNDER_WAY))
-      const counts = Object.entries(rows[0] ?? {}).filter(([, count]) => count > 0)
+      const all = { ...rows[0], lost: await lostMachines(world) }
+      const counts = Object.entries(all).filter(([, count]) => count > 0)
       if (counts.length === 0) return null
       left = JSON.stringify(Object.fromEntries(counts))
       await new Promise(resolve => setTimeout(resolve, POLL_MS))
     } while (performance.now() < deadline)
   }
   return left
+}
+
+/** How many instances are taken for running whose machine vanished without a word: the next look at the engine tells. */
+async function lostMachines({ operator, engine }: World): Promise<number> {
+  const { rows } = await again(() =>
+    operator.db.execute<{ id: string }>(sql`select id from instance where status = 'running'`),
+  )
+  return rows.filter(({ id }) => engine.held.get(id)?.status.state !== 'running').length
 }
 
 /** The database may just have been ended. */

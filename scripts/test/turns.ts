@@ -19,6 +19,10 @@ export const TURNS: readonly (readonly string[])[] = [
     // Docker's machines by the suite of all drivers, and Berth in Docker's containers.
     'apps/gateway/src/drivers/compute/docker/docker-engine.test.ts',
     'apps/gateway/src/drivers/compute/docker/docker-leftovers.test.ts',
+    'apps/gateway/src/drivers/compute/docker/docker-errors.test.ts',
+    'apps/gateway/src/drivers/compute/docker/docker-ways.test.ts',
+    'apps/gateway/src/drivers/compute/docker/egress-guard.test.ts',
+    'apps/gateway/src/drivers/compute/docker/ssh-link.test.ts',
     'apps/gateway/src/drivers/compute/docker/terminal-keeper.test.ts',
     'apps/gateway/test/compose-walk.test.ts',
     // Gateways that start and stop under load, and engines that are killed in the midst of an action.
@@ -28,12 +32,18 @@ export const TURNS: readonly (readonly string[])[] = [
     'apps/gateway/src/drivers/compute/oci/hostile-registry.test.ts',
     'apps/gateway/src/drivers/compute/sandbox/sandbox-images.test.ts',
     'apps/gateway/src/drivers/compute/sandbox/sandbox-outbound.test.ts',
+    'apps/gateway/src/drivers/compute/sandbox/sandbox-own-images.test.ts',
+    'apps/gateway/src/drivers/compute/sandbox/sandbox-unpack-limits.test.ts',
     'apps/gateway/test/connection-doctor.test.ts',
     'apps/gateway/test/local-model.test.ts',
     'apps/gateway/test/network-volumes.test.ts',
     'apps/gateway/test/reverse-proxies.test.ts',
     'apps/gateway/test/s3-clients.test.ts',
     'apps/gateway/test/s3-outer.test.ts',
+    // What follows an instance or its log, and what is told of it elsewhere.
+    'apps/gateway/src/domains/instances/follow/follow.test.ts',
+    'apps/gateway/src/domains/reach/logs/kept-log.test.ts',
+    'apps/gateway/test/traces.test.ts',
     // Models, in a browser.
     'e2e/chat.spec.ts',
     'e2e/making.spec.ts',
@@ -46,11 +56,17 @@ export const TURNS: readonly (readonly string[])[] = [
     'apps/gateway/test/faults/kill-film.test.ts',
     'apps/gateway/test/faults/three-gateways.test.ts',
     'apps/gateway/src/drivers/compute/sandbox/sandbox-recovery.test.ts',
+    'apps/gateway/src/drivers/image-store/layout/layout-folder.test.ts',
     // What strangers send, and what another gateway hands on.
     'apps/gateway/src/domains/images/covers/covers.test.ts',
     'apps/gateway/src/domains/reach/ssh/hostile-clients.test.ts',
     'apps/gateway/test/model-hostile.test.ts',
+    'apps/gateway/test/creation-bounds.test.ts',
+    'apps/gateway/test/model-pictures.test.ts',
     'apps/gateway/test/s3-hop.test.ts',
+    // What goes over SSH beside a shell.
+    'apps/gateway/test/ssh-clients.test.ts',
+    'apps/gateway/test/ssh-ports.test.ts',
     // What all pages have around them, in a browser.
     'e2e/palette.spec.ts',
     'e2e/shell.spec.ts',
@@ -59,6 +75,7 @@ export const TURNS: readonly (readonly string[])[] = [
     // What `unshare` makes; each run has what bubblewrap does.
     'apps/gateway/src/drivers/compute/sandbox/unshare-engine.test.ts',
     // Virtual machines; each run has one by a customer's calls.
+    'apps/gateway/src/drivers/compute/qemu/data-disk.test.ts',
     'apps/gateway/src/drivers/compute/qemu/linux-guest.test.ts',
     'apps/gateway/src/drivers/compute/qemu/own-images.test.ts',
     'apps/gateway/src/drivers/compute/qemu/qemu-engine.test.ts',
@@ -70,12 +87,17 @@ export const TURNS: readonly (readonly string[])[] = [
     'apps/gateway/src/drivers/compute/docker/two-engines.test.ts',
     'apps/gateway/src/drivers/compute/sandbox/sandbox-image-faults.test.ts',
     'apps/gateway/src/drivers/compute/sandbox/sandbox-image-makers.test.ts',
+    'apps/gateway/src/drivers/compute/sandbox/sandbox-users.test.ts',
+    'apps/gateway/src/drivers/image-store/bucket/layout-bucket.test.ts',
     'apps/gateway/test/dockerfile-images.test.ts',
     'apps/gateway/test/faults/kill-builder.test.ts',
     'apps/gateway/test/own-images.test.ts',
     'apps/gateway/test/three-engines.test.ts',
     // Disks and databases that fail, and backups of older and newer versions.
+    'apps/gateway/src/platform/database/embedded/embedded-postgres.test.ts',
+    'apps/gateway/test/backup-hostile.test.ts',
     'apps/gateway/test/backup-options.test.ts',
+    'apps/gateway/test/backup-whole.test.ts',
     'apps/gateway/test/faults/postgres-down.test.ts',
     'apps/gateway/test/s3-faults.test.ts',
     'apps/gateway/test/s3-hostile.test.ts',

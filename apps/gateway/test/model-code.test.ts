@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { embeddingCode, imageCode, videoCode } from '@berth/contract/model-call-code'
 import { MODEL_TOOLS, type ModelTool, modelCode } from '@berth/contract/model-code'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { thirdOfTurn } from '../../../scripts/test/turns.ts'
 import { FILM, type FilmServerDouble, startFilmServer } from './film-server.ts'
 import { at, hostedModel } from './hosted-models.ts'
 import { type ModelGateway, startModelGateway } from './model-gateway.ts'
@@ -85,7 +86,7 @@ const TRICKY = [
   '"""',
 ].join('\n')
 
-describe.each(MODEL_TOOLS)('[B11] the %s that the console shows', tool => {
+describe.each(thirdOfTurn(MODEL_TOOLS))('[B11] the %s that the console shows', tool => {
   test('runs as it is, and prints the answer', async context => {
     if (tool === 'python' && 'why' in python) context.skip(python.why)
     expect(await runCode(tool, modelCode(tool, facts()))).toContain('Hello to you')

@@ -24,7 +24,9 @@ beforeAll(async () => {
     }),
   )
   const userId = await fixture.payer()
-  ids = await Promise.all(Array.from({ length: INSTANCES_PER_USER_DEFAULT }, () => fixture.deploy(userId)))
+  ids = []
+  // One after the other: each waits for the customer's wallet, and the last of many at once for longer than a statement may.
+  while (ids.length < INSTANCES_PER_USER_DEFAULT) ids.push(await fixture.deploy(userId))
 })
 afterAll(() => fixture.close())
 

@@ -5,8 +5,8 @@ import { PATIENCE_MS } from './scripts/test/patience-ms.ts'
 export default defineConfig({
   test: {
     // Only what hangs meets these, also on a computer that does much else.
-    testTimeout: 90_000,
-    hookTimeout: 120_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     expect: { poll: { timeout: PATIENCE_MS } },
     setupFiles: ['scripts/test/patience.ts', 'scripts/test/stalls.ts'],
     pool: 'forks',

@@ -3,6 +3,7 @@ import type { Language } from '@berth/contract/limits'
 import type { Connection } from 'ssh2'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import { GuestFault } from '../../../drivers/compute/port/guest-access.ts'
+import type { ProgramLineEnd } from '../../../drivers/compute/port/program-line.ts'
 import { createOutlet } from '../../../drivers/compute/port/ssh-outlet.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { AskPace } from './ask-pace.ts'
@@ -91,6 +92,13 @@ export function serveConnection(
     if (lengthOf(command) > limits.commandBytesMax) throw new CommandTooLong()
     await turnToAsk()
   }
+  /** A machine that stops ends its programs before this connection hears of it: who sees that alone does not know why. */
+  async function wordsOfEnd({ lost, signal }: ProgramLineEnd): Promise<string | null> {
+    if (!lost && signal === null) return null
+    const runs = ending !== null || (await gateway.isRunning(target).catch(() => true))
+    if (!runs) return say('stopped')
+    return lost ? say(ending ?? 'unreachable') : null
+  }
   const programs = createPrograms({ gateway, target, limits, turn: turnToRun })
   socket.once('close', programs.close)
 
@@ -125,7 +133,7 @@ export function serveConnection(
         return gateway.run(target, options)
       },
       words: {
-        lost: () => say(ending ?? 'unreachable'),
+        ended: wordsOfEnd,
         noSubsystem: () => say('no_subsystem'),
         failed: error => say(ending ?? wordOf(error, 'guest_closed')),
       },

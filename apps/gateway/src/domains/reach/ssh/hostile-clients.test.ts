@@ -5,7 +5,7 @@ import { Duplex, type DuplexOptions } from 'node:stream'
 import { pino } from 'pino'
 import ssh2, { type Client, type ClientChannel } from 'ssh2'
 import { afterEach, expect, test } from 'vitest'
-import { encodeFrame, FRAME } from '../../../drivers/compute/sessions/frames.ts'
+import { encodeFrame, encodeJson, FRAME } from '../../../drivers/compute/sessions/frames.ts'
 import { fingerprintOf } from '../../ssh-keys/public-key.ts'
 import { eventually } from '../reach-fixture.ts'
 import { createMachineTurns, PROCESS_CLOCKS } from '../streams/machine-turns.ts'
@@ -270,6 +270,32 @@ test('[B1] a key that goes while its owner signs in lets them in no further', as
   const { client } = await signIn(port)
   expect(await said(client)).toContain(sshSentence('en', 'key_removed', 'i-abcdefg'))
   await eventually('nobody', () => server?.count().customers === 0)
+})
+
+test.each([
+  ['because its machine stops, the words say so, though nobody told the connection', false],
+  ['by itself, nothing is said of its machine', true],
+])('[B1] where a program is killed %s', async (_, runs) => {
+  const killed = () => {
+    const machine = new Hole()
+    machine.push(encodeJson(FRAME.exit, { code: null, signal: 'KILL' }))
+    return machine
+  }
+  const { client } = await signIn(await start({}, killed, undefined, { isRunning: async () => runs }))
+  const { signal, errors } = await new Promise<{ signal: string; errors: string }>(resolve => {
+    client.exec('sleep', (_error, channel) => {
+      let errors = ''
+      channel.stderr.on('data', bytes => {
+        errors += bytes
+      })
+      channel.on('exit', (_code: number | null, signal: string) => {
+        channel.on('close', () => resolve({ signal, errors }))
+      })
+      channel.resume()
+    })
+  })
+  expect(signal).toBe('SIGKILL')
+  expect(errors).toBe(runs ? '' : `\r\n${sshSentence('en', 'stopped', 'i-abcdefg')}\r\n`)
 })
 
 test('[R2.23] who asks without end to be let in is cut off after so many bytes', async () => {

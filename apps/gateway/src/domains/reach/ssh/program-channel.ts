@@ -10,13 +10,13 @@ const EXIT_UNKNOWN = 255
 
 /**
  * Joins a channel with a program's line until either ends. Whoever does not read, stops whoever writes.
- * @param onLost Gives the words for a line that broke.
+ * @param wordsOf Gives what is said of an end that nobody asked for, such as that of the machine; null where nothing is.
  */
 export function joinProgram(options: {
   channel: ServerChannel
   program: StartedProgram
   outlet: Outlet
-  onLost(): string
+  wordsOf(end: ProgramLineEnd): Promise<string | null>
 }): ProgramLine {
   const { channel, program, outlet } = options
   let output: Buffer[] = []
@@ -28,7 +28,7 @@ export function joinProgram(options: {
     underWay--
     if (underWay > 0) return
     if (output.length > 0 || errors.length > 0) flush()
-    else if (end) finish(end)
+    else if (end) void finish(end)
     else outlet.whenRoom(line.resume)
   }
   /** One write of each output is under way at a time: a flood of tiny pieces waits where it comes from. */
@@ -49,8 +49,12 @@ export function joinProgram(options: {
     pieces().push(bytes)
     if (isFirst) process.nextTick(flush)
   }
-  function finish({ code, signal, lost }: ProgramLineEnd): void {
-    if (lost) channel.stderr.write(`\r\n${options.onLost()}\r\n`)
+  async function finish(how: ProgramLineEnd): Promise<void> {
+    const words = await options.wordsOf(how)
+    // Whoever ended it meanwhile has said why.
+    if (!channel.writable) return
+    if (words !== null) channel.stderr.write(`\r\n${words}\r\n`)
+    const { code, signal } = how
     if (signal !== null) channel.exit(signal)
     else channel.exit(code ?? EXIT_UNKNOWN)
     channel.end()
@@ -61,7 +65,7 @@ export function joinProgram(options: {
     onErrors: gather(() => errors),
     onEnd: how => {
       end = how
-      if (underWay === 0 && output.length === 0 && errors.length === 0) finish(how)
+      if (underWay === 0 && output.length === 0 && errors.length === 0) void finish(how)
     },
   })
   const input = new Writable({

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import type { Duplex } from 'node:stream'
 import type { ServerChannel, Session } from 'ssh2'
 import type { RunOptions } from '../../../drivers/compute/port/console.ts'
-import type { ProgramLine } from '../../../drivers/compute/port/program-line.ts'
+import type { ProgramLine, ProgramLineEnd } from '../../../drivers/compute/port/program-line.ts'
 import type { Outlet } from '../../../drivers/compute/port/ssh-outlet.ts'
 import type { AskedProgram, StartedProgram } from '../../../drivers/compute/port/started-program.ts'
 import type { CustomerRoom } from './customer-room.ts'
@@ -29,7 +29,12 @@ export interface SessionDeps {
   run(options: RunOptions): Promise<Duplex>
   /** Sentences that are said when the session opens. */
   notes(): string[]
-  words: { lost(): string; noSubsystem(): string; failed(error: unknown): string }
+  words: {
+    /** Of a program that ended; null where its end says enough. */
+    ended(end: ProgramLineEnd): Promise<string | null>
+    noSubsystem(): string
+    failed(error: unknown): string
+  }
   onClose(): void
 }
 
@@ -57,7 +62,7 @@ export function serveSession(session: Session, deps: SessionDeps): SshSession {
   const join = (opened: ServerChannel, program: StartedProgram) => {
     // Whoever left meanwhile would never close it.
     if (opened.writable)
-      line = joinProgram({ channel: opened, program, outlet: deps.outlet, onLost: words.lost })
+      line = joinProgram({ channel: opened, program, outlet: deps.outlet, wordsOf: words.ended })
     else program.drop()
   }
   const start = (opened: ServerChannel, command: string | null) => {

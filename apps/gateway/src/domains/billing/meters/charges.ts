@@ -197,8 +197,13 @@ export async function settle(tx: Transaction, deps: Deps, settling: Settling): P
     interval: { ...interval, ...takeSums(sheet, interval) },
     meters: counted[nth]?.meters ?? [],
   }))
-  await Promise.all([insertIntervals(tx, made), released.length > 0 && markReleased(tx, released, at)])
-  await Promise.all([writeSheet(tx, deps, sheet), retired.length > 0 && markReleased(tx, retired, at)])
+  // Sent together; what comes first is written first, and what is posted names it.
+  await Promise.all([
+    insertIntervals(tx, made),
+    released.length > 0 && markReleased(tx, released, at),
+    writeSheet(tx, deps, sheet),
+    retired.length > 0 && markReleased(tx, retired, at),
+  ])
   return intervals.map(({ rateMicro }) => rateMicro)
 }
 

@@ -154,8 +154,8 @@ export function takeSums({ sums }: Sheet, { id }: Pick<Interval, 'id'>): Partial
  * under them.
  */
 export async function writeSheet(tx: Transaction, deps: { ids: Ids }, sheet: Sheet): Promise<void> {
-  await postTransfers(tx, deps, sheet.transfers, sheet.houses)
   await Promise.all([
+    postTransfers(tx, deps, sheet.transfers, sheet.houses),
     eachPart([...sheet.uses.values()], rows => writeUses(tx, rows)),
     eachPart([...sheet.days.values()], rows => writeDays(tx, rows)),
     eachPart([...sheet.holds], rows => writeHolds(tx, rows)),

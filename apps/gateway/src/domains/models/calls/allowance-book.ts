@@ -102,8 +102,8 @@ export async function writeAllowed(
     }))
   if (counted.length > 0 || retired.length > 0) {
     const settling = { userId, subjects: [], counted, retired: retired.map(subjectOf), at }
-    await billing.settle(tx, settling)
     await Promise.all([
+      billing.settle(tx, settling),
       noteUsed(tx, charged),
       spendOfKeys(tx, charged),
       retired.length > 0 && tx.delete(modelAllowance).where(inArray(modelAllowance.id, [...retired])),

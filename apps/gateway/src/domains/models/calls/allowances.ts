@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { createAtOnce } from '../../../platform/at-once.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { isDatabaseUnavailable } from '../../../platform/database/unavailable.ts'
@@ -41,6 +42,8 @@ const NONE_MS = 2_000
 /** What is over waits for so long for others, and no longer than until there are so many. */
 const GATHER_MS = 2_000
 const TOGETHER_MAX = 200
+/** Of so many customers at a time: theirs often come due together, and calls want the processor, too. */
+const WRITES_AT_ONCE = 2
 /** After the database was away. */
 const AGAIN_MS = 1_000
 /** The log says of a call that it runs once it has for so long. */
@@ -65,6 +68,7 @@ export function createAllowances(deps: Deps) {
   const { clock, ids, log, billing, journal, inTurn, oftenCalls = OFTEN_CALLS } = deps
   const often = new Map<string, Often>()
   const running = new Map<string, Running>()
+  const inTheBackground = createAtOnce(WRITES_AT_ONCE)
   let hears = false
   let isStopping = false
 
@@ -91,7 +95,9 @@ export function createAllowances(deps: Deps) {
   function write(one: Often): void {
     if (one.timer) clearTimeout(one.timer)
     one.timer = null
-    one.writing ??= writeNow(one).finally(() => {
+    // A call waits for an allowance, and a gateway that leaves for all of this.
+    const begun = () => (one.wanted || isStopping ? writeNow(one) : inTheBackground(() => writeNow(one)))
+    one.writing ??= begun().finally(() => {
       one.writing = null
       if (one.ended.length >= TOGETHER_MAX || one.wanted) write(one)
       else if (one.ended.length > 0) writeSoon(one)

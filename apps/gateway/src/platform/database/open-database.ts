@@ -95,6 +95,32 @@ export async function allowLonger(tx: Transaction, ms: number): Promise<void> {
   if (client) client.connectionParameters.query_timeout = ms + ANSWER_AFTER_MS
 }
 
+/** What ends a transaction, as Drizzle says it. */
+const ENDS: ReadonlySet<string> = new Set(['commit', 'rollback'])
+
+/** Somebody goes on with a transaction that is over: what they say would be outside of any, or in another one's. */
+class TransactionOver extends Error {
+  constructor() {
+    super('the transaction is over')
+  }
+}
+
+/**
+ * Takes statements of one transaction, until that is about to end. Of what goes on side by side in it the first that fails ends
+ * it, while the others may still have something to say.
+ */
+function untilOver(client: PoolClient) {
+  let isOver = false
+  const query = (config: { text: string }, values: unknown[]) =>
+    isOver && !ENDS.has(config.text) ? Promise.reject(new TransactionOver()) : client.query(config, values)
+  return {
+    client: { query } as unknown as PoolClient,
+    end() {
+      isOver = true
+    },
+  }
+}
+
 /**
  * Drizzle takes a connection for a transaction before its `try`, so that one whose `begin` fails is never given
  * back: a database that restarts under load would use up the pool for good. Here it is given back in any case.
@@ -104,10 +130,15 @@ function withSafeTransactions(db: Database, pool: Pool): Database {
     const client = (await pool.connect()) as Waiting
     const { query_timeout } = client.connectionParameters
     let broken = false
+    const own = untilOver(client)
     try {
-      return await drizzle({ client }).transaction(tx => {
+      return await drizzle({ client: own.client }).transaction(async tx => {
         clients.set(tx, client)
-        return run(tx)
+        try {
+          return await run(tx)
+        } finally {
+          own.end()
+        }
       }, config)
     } catch (error) {
       // A server that stopped answering may still owe this connection an answer to the last query.

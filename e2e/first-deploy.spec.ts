@@ -88,10 +88,15 @@ test('[R2.5] [R4.2] [R6.3] until then, what costs money is off on every page and
     await expect(page.getByRole('button', { name: /Activate now|Send again/ })).toBeVisible()
     const button = page.getByRole('main').getByRole('button', { name: action, exact: true })
     await expect(button).toHaveAttribute('aria-disabled', 'true')
-    await button.hover()
-    await expect(page.getByRole('tooltip')).toHaveText(
-      'The account is not activated. You can operate it after successful activation.',
-    )
+    // What is still loading may move the button away from under the pointer, which then has to come again.
+    await expect(async () => {
+      await page.mouse.move(0, 0)
+      await button.hover()
+      await expect(page.getByRole('tooltip')).toHaveText(
+        'The account is not activated. You can operate it after successful activation.',
+        { timeout: 5_000 },
+      )
+    }).toPass({ timeout: 60_000 })
   }
 })
 

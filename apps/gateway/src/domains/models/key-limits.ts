@@ -4,6 +4,7 @@ import { formatMicro, microFromCents } from '@berth/contract/money'
 import { and, eq, gte, inArray, sql } from 'drizzle-orm'
 import type { Queryable, Transaction } from '../../platform/database/database.ts'
 import { statement } from '../../platform/database/statement.ts'
+import { together } from '../../platform/database/together.ts'
 import { ApiError } from '../../platform/http/api-error.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import { apiKey, apiKeyDay } from './tables.ts'
@@ -44,7 +45,7 @@ async function sumByKey(
       .groupBy(apiKeyDay.keyId)
     return rows.map(({ keyId, ...sum }) => [keyId, sum])
   })
-  return new Map((await Promise.all(sums)).flat())
+  return new Map((await together(sums)).flat())
 }
 
 /** What the calls of keys have cost in the period of each, by their ids; of others nothing. */
@@ -133,7 +134,7 @@ export async function openKeyLimits(
 ): Promise<KeyLimits> {
   const keys = new Map<string, Limited>()
   if (keyIds.length > 0) {
-    const [rows, rooms] = await Promise.all([
+    const [rows, rooms] = await together([
       tx
         .select()
         .from(apiKey)

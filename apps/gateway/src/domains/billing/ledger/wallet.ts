@@ -178,6 +178,8 @@ export async function readTotals(
   userId: string,
 ): Promise<WalletTotals> {
   const now = sql`${clock.now().toISOString()}::timestamptz`
+  // What is prepared is sent at once, and would be ahead of a lock that was asked for first: others are sent by the next microtask.
+  await null
   // It takes the database longer to plan than to answer: each connection plans it once.
   const [row] = await selectTotals(q, now, eq(wallet.userId, userId)).prepare('wallet_totals').execute()
   if (!row) throw new ApiError('not_found')

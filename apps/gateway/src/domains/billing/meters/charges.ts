@@ -1,6 +1,7 @@
 import { and, eq, gt } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Queryable, Transaction } from '../../../platform/database/database.ts'
+import { together } from '../../../platform/database/together.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { endsAtOnceMicro } from '../credits/lots.ts'
 import { lockWallet } from '../ledger/wallet.ts'
@@ -180,7 +181,7 @@ export interface Settling {
  */
 export async function settle(tx: Transaction, deps: Deps, settling: Settling): Promise<bigint[]> {
   const { userId, subjects, counted, at } = settling
-  const [purse, open] = await Promise.all([readPurse(tx, userId), selectOpen(tx, [userId])])
+  const [purse, open] = await together([readPurse(tx, userId), selectOpen(tx, [userId])])
   // Where credits end, what each may take depends on those before it.
   if (hasEnds(purse, at)) return await settleEach(tx, deps, settling)
   const sheet = createSheet()
@@ -198,7 +199,7 @@ export async function settle(tx: Transaction, deps: Deps, settling: Settling): P
     meters: counted[nth]?.meters ?? [],
   }))
   // Sent together; what comes first is written first, and what is posted names it.
-  await Promise.all([
+  await together([
     insertIntervals(tx, made),
     released.length > 0 && markReleased(tx, released, at),
     writeSheet(tx, deps, sheet),

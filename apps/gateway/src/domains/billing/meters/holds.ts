@@ -3,6 +3,7 @@ import { centsCeil, centsFloor, formatMicro, microFromCents } from '@berth/contr
 import { and, eq, inArray, isNull, sum } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
+import { together } from '../../../platform/database/together.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { endKept, readLots } from '../credits/lots.ts'
@@ -62,7 +63,7 @@ export async function openModelPurse(
   deps: { clock: Clock; ids: Ids },
   userId: string,
 ): Promise<ModelPurse> {
-  const [totals, [open]] = await Promise.all([
+  const [totals, [open]] = await together([
     readTotals(tx, deps.clock, userId),
     tx
       .select({ micro: sum(walletHold.freeMicro).mapWith(BigInt) })

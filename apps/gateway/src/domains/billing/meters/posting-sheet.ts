@@ -1,6 +1,7 @@
 import type { Currency } from '@berth/contract/limits'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { statement } from '../../../platform/database/statement.ts'
+import { together } from '../../../platform/database/together.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import { type LotUse, writeUses } from '../credits/lots.ts'
 import {
@@ -154,7 +155,7 @@ export function takeSums({ sums }: Sheet, { id }: Pick<Interval, 'id'>): Partial
  * under them.
  */
 export async function writeSheet(tx: Transaction, deps: { ids: Ids }, sheet: Sheet): Promise<void> {
-  await Promise.all([
+  await together([
     postTransfers(tx, deps, sheet.transfers, sheet.houses),
     eachPart([...sheet.uses.values()], rows => writeUses(tx, rows)),
     eachPart([...sheet.days.values()], rows => writeDays(tx, rows)),

@@ -1,6 +1,7 @@
 import type { Currency } from '@berth/contract/limits'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { statement } from '../../../platform/database/statement.ts'
+import { together } from '../../../platform/database/together.ts'
 import { drawFrom, type Lot, readLotsOfMany } from '../credits/lots.ts'
 import { least } from '../ledger/least.ts'
 import type { Subject } from '../subject.ts'
@@ -47,7 +48,7 @@ export async function readPurse(q: Transaction, userId: string): Promise<Purse> 
 
 /** The same of many customers in two statements. @returns By user id; none where there is no wallet. */
 export async function readPurses(q: Transaction, userIds: string[]): Promise<Map<string, Purse>> {
-  const [wallets, lots] = await Promise.all([selectBooks(q, userIds), readLotsOfMany(q, userIds)])
+  const [wallets, lots] = await together([selectBooks(q, userIds), readLotsOfMany(q, userIds)])
   return new Map(wallets.map(books => [books.userId, purseOf(books, lots.get(books.userId) ?? [])]))
 }
 

@@ -2,6 +2,7 @@ import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
 import { statement } from '../../../platform/database/statement.ts'
+import { together } from '../../../platform/database/together.ts'
 import type { Ids } from '../../../platform/ids.ts'
 import type { Billing, Meter, Subject } from '../../billing/billing.ts'
 import type { Budgets } from '../../budgets/budgets.ts'
@@ -86,7 +87,7 @@ export async function writeAllowed(
 ): Promise<Granted | null> {
   const { clock, billing, owner } = deps
   // The account comes before the wallet in every transaction.
-  const [closed] = await Promise.all([
+  const [closed] = await together([
     wanted && openAccount(tx, userId),
     billing.lockWallet(tx, userId),
     running.length > 0 && insertRunning(tx, running, owner),
@@ -102,7 +103,7 @@ export async function writeAllowed(
     }))
   if (counted.length > 0 || retired.length > 0) {
     const settling = { userId, subjects: [], counted, retired: retired.map(subjectOf), at }
-    await Promise.all([
+    await together([
       billing.settle(tx, settling),
       noteUsed(tx, charged),
       spendOfKeys(tx, charged),
@@ -118,7 +119,7 @@ async function takeAllowance(
   userId: string,
   { amountMicro, leastMicro }: Wanted,
 ): Promise<Granted | null> {
-  const [purse, stops, [others], endsAt] = await Promise.all([
+  const [purse, stops, [others], endsAt] = await together([
     billing.openModelPurse(tx, userId),
     // How much of it is left is known exactly only where each call is looked at.
     budgets.stopsAccount(tx, userId),
@@ -140,7 +141,7 @@ async function takeAllowance(
   const id = ids.uuid()
   purse.take(id, takenMicro)
   const row = { id, userId, gatewayId: owner, takenAt: clock.now(), amountMicro: takenMicro }
-  await Promise.all([purse.write(), tx.insert(modelAllowance).values(row)])
+  await together([purse.write(), tx.insert(modelAllowance).values(row)])
   return { id, amountMicro: takenMicro, endsAt }
 }
 

@@ -2,6 +2,7 @@ import { and, count, eq, gt, gte, notInArray, or } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
+import { together } from '../../../platform/database/together.ts'
 import { ApiError } from '../../../platform/http/api-error.ts'
 import type { Billing } from '../../billing/billing.ts'
 import type { Budgets } from '../../budgets/budgets.ts'
@@ -57,7 +58,7 @@ export async function beginCalls(
   const refused = new Map<string, ApiError>()
   const keyIds = [...new Set(begins.flatMap(({ keyId }) => keyId ?? []))]
   // Sent one after the other without waiting between; what is read comes after the locks.
-  const [closed, , keys, purse, noRoom] = await Promise.all([
+  const [closed, , keys, purse, noRoom] = await together([
     opened,
     billing.lockWallet(tx, userId),
     openKeyLimits(tx, budgets, { userId, keyIds, at }),
@@ -70,7 +71,7 @@ export async function beginCalls(
     if (reason) refused.set(begin.callId, reason)
   }
   const rows = read.rows.map(row => ({ ...row, gatewayId: owner }))
-  await Promise.all([purse.write(), rows.length > 0 && tx.insert(modelCall).values(rows), keys.write()])
+  await together([purse.write(), rows.length > 0 && tx.insert(modelCall).values(rows), keys.write()])
   return refused
 }
 

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../../../platform/clock.ts'
 import type { CatalogueModel } from '../../../platform/config/catalogue.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
+import { together } from '../../../platform/database/together.ts'
 import { isDatabaseUnavailable } from '../../../platform/database/unavailable.ts'
 import { gateway } from '../../../platform/gateways/tables.ts'
 import { createGathered } from '../../../platform/gathered.ts'
@@ -106,13 +107,13 @@ export function createCallBook(deps: CallBookDeps) {
     // The account comes before the wallet in every transaction.
     const opened = begins.length > 0 ? openAccount(tx, userId) : null
     if (ends.length === 0) {
-      const [, refused] = await Promise.all([
-        tx.execute(sql`set local synchronous_commit = off`),
+      const [refused] = await together([
         beginCalls(tx, deps, userId, begins, opened),
+        tx.execute(sql`set local synchronous_commit = off`),
       ])
       return changes.map(({ callId }) => resultOf(refused.get(callId), null))
     }
-    const [closed, cost] = await Promise.all([opened, endCalls(tx, deps, userId, ends)])
+    const [closed, cost] = await together([opened, endCalls(tx, deps, userId, ends)])
     const refused = begins.length > 0 ? await beginCalls(tx, deps, userId, begins, closed) : null
     return changes.map(({ callId }) => resultOf(refused?.get(callId), cost.get(callId) ?? null))
   }

@@ -2,6 +2,7 @@ import type { CALL_ERRORS } from '@berth/contract/session-log'
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Transaction } from '../../../platform/database/database.ts'
+import { together } from '../../../platform/database/together.ts'
 import type { Billing, Subject } from '../../billing/billing.ts'
 import { settleOfKeys } from '../key-limits.ts'
 import { modelCall } from '../tables.ts'
@@ -45,7 +46,7 @@ export async function endCalls(
   ends: readonly End[],
 ): Promise<Map<string, bigint>> {
   const callIds = ends.map(({ callId }) => callId)
-  const [, rows] = await Promise.all([
+  const [, rows] = await together([
     billing.lockWallet(tx, userId),
     tx
       .select()
@@ -74,7 +75,7 @@ export async function endCalls(
   const prices = await billing.settle(tx, { userId, subjects, counted, at })
   const costs = new Map(counted.map(({ subject }, nth) => [subject.id, prices[nth] ?? 0n]))
   const ended = ending.map(end => ({ ...end, costMicro: costs.get(end.callId) ?? 0n }))
-  await Promise.all([
+  await together([
     writeEnds(tx, ended, at),
     settleOfKeys(
       tx,

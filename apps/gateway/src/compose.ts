@@ -252,6 +252,8 @@ const OUTAGE_LOOK_MS = 3_600_000
 const RESUME_LOOK_MS = 10_000
 /** What is under way at the end has this long, where nothing else is set; then it is cut. */
 const GRACE_MS = 4_000
+/** At the very end, how long loops are waited for that go on in an engine. */
+const LOOPS_END_MS = 2_000
 
 /**
  * Puts a gateway together: drivers, domains, server. Nothing runs or listens yet.
@@ -837,7 +839,8 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await Promise.all(platforms.map(platform => platform.stop()))
       followers.shutdown()
       const closed = server.close(graceMs)
-      const underWay = Promise.all([closed, gateways.leave(), reach.leave(), s3.leave()])
+      // One that cannot leave as it should does not take what is under way elsewhere along.
+      const underWay = Promise.allSettled([closed, gateways.leave(), reach.leave(), s3.leave()])
       const late = new AbortController()
       await Promise.race([underWay, sleep(graceMs, undefined, { signal: late.signal })])
       late.abort()
@@ -845,8 +848,9 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       await Promise.all([reach.shutdown(), closed])
     },
     async stopLoops() {
-      await leaveLoops()
-      await Promise.all([models.stop(), jobs.stop()])
+      // A loop may hang in an engine or a registry: what is owed is written down all the same.
+      const loops = Promise.race([leaveLoops(), sleep(LOOPS_END_MS, undefined, { ref: false })])
+      await Promise.all([loops, models.stop(), jobs.stop()])
       // Its row belongs to the gateway's. Once that is gone, what this gateway has not written down is taken for lost.
       await catalogues.stop()
       await gateways.close()

@@ -25,6 +25,7 @@ import { useHouse } from './image-house.ts'
 import { shippedCatalogue } from './shipped-catalogue.ts'
 
 const REPOSITORY = 'berth/images'
+const CONFIG = { Env: ['PATH=/usr/local/bin:/usr/bin:/bin'], Cmd: ['bash'], WorkingDir: '/root' }
 
 /**
  * Images that are made of machines of a cluster: by its real node and a real registry, from which the node pulls them again.
@@ -112,6 +113,25 @@ export function describeClusterImages(cluster: () => TestCluster): void {
       await engine.machines.remove(machine.id, never)
     })
 
+    test('[B7] of a machine whose user may not read all, or whose tar writes no archive, none is made, and it is told once', async () => {
+      const own = offered(engine.images.own)
+      const build = (machine_id: string) =>
+        own.build({ machine_id, image_id: 'img-refused' }, () => undefined, never)
+      const someone = await startRealRegistry(makeImage([opened.layer], { ...CONFIG, User: '1000' }))
+      try {
+        const others = { id: 'someone', parts: { kubernetes: someone.reference } }
+        await engine.images.pull(others, () => undefined, never)
+        await expectCode(build((await subject.running({ image: others })).id), 'unsupported')
+      } finally {
+        await someone.close()
+      }
+      const liar = await subject.running()
+      const lie = '#!/bin/sh\n[ "$1" != --version ] || exec /bin/tar --version\necho no archive\n'
+      await text(engine, liar.id, `printf '${lie}' > /usr/local/bin/tar; chmod 755 /usr/local/bin/tar`)
+      await expectCode(build(liar.id), 'unsupported')
+      expect(await own.list()).toEqual([])
+    }, 180_000)
+
     describe('by the calls that a customer makes', () => {
       const house = useHouse(async () => {
         const { engine, source, close } = await openWithRegistry(cluster())
@@ -152,8 +172,7 @@ type OpenedCluster = Awaited<ReturnType<typeof openWithRegistry>>
 async function openWithRegistry(cluster: TestCluster) {
   const cloudId = `i${randomBytes(4).toString('hex')}`
   const layer = { bytes: await testLayer(['busybox', 'tar']), packing: '' as const }
-  const env = ['PATH=/usr/local/bin:/usr/bin:/bin']
-  const source = await startRealRegistry(makeImage([layer], { Env: env, Cmd: ['bash'], WorkingDir: '/root' }))
+  const source = await startRealRegistry(makeImage([layer], CONFIG))
   const { host } = source
   const registry: NodeRegistry = {
     ...{ host, repository: REPOSITORY, pullLogin: null, scratch_gb: 8 },
@@ -175,7 +194,7 @@ async function openWithRegistry(cluster: TestCluster) {
     log: pino({ level: 'silent' }),
   })
   return {
-    ...{ engine, source },
+    ...{ engine, source, layer },
     async close() {
       for (const { id } of await engine.machines.list()) await engine.machines.remove(id, never)
       await engine.shutdown()

@@ -8,6 +8,7 @@ import { createFakeEngine } from '../../../drivers/compute/fake/fake-engine.ts'
 import { ComputeError } from '../../../drivers/compute/port/compute-error.ts'
 import { systemClock } from '../../../platform/clock.ts'
 import { CALLERS, type ConnectFixture, eventually, startConnectFixture } from '../reach-fixture.ts'
+import { followLog } from './follow-fixture.ts'
 
 // Goal: all that is kept of a log is searched and saved through the real server, however much it is and whoever reads it.
 // Method: the stream that the engine gives is the test's own.
@@ -237,4 +238,17 @@ test.each([
   expect((await last())?.ended).toBe('whole')
   expect((await (await save()).arrayBuffer()).byteLength).toBeLessThan(2 * MIB)
   expect(heldBytes() - before).toBeLessThan(HELD_BYTES_MAX)
+})
+
+// The last one: the gateway does not come back.
+test('[B9] a gateway that leaves lets a download come to its end, and has nobody follow a log any more', async () => {
+  const written = new PassThrough()
+  makeLog = async () => written
+  written.write('the first line\n')
+  const { data } = await startDownload()
+  const response = await fetch(gateway.server.origin + data.path)
+  await gateway.connect.leave()
+  written.end('the last line\n')
+  expect(await response.text()).toBe('the first line\nthe last line\n')
+  await expect(followLog(gateway.server.origin, id, 'anna')).rejects.toThrow('unavailable')
 })

@@ -40,7 +40,7 @@ export interface LogFollowers {
   takeDownload(ticket: string): Promise<{ name: string; body: Readable }>
   /** Begins to end what belongs to sessions that are no longer open. @returns The way to stop. */
   watch(): Promise<() => void>
-  /** Tells everybody to ask another gateway. */
+  /** Tells everybody who follows a log to ask another gateway; who saves or searches one comes to its end. */
   shutdown(): void
 }
 
@@ -57,6 +57,8 @@ export interface LogFollowersDeps {
 }
 
 interface Follower extends LogSubject {
+  /** It goes on for as long as its machine does, and is told to ask another gateway where this one leaves. */
+  isEndless: boolean
   /** Null while the way to its machine is being opened. */
   stream: LogStream | null
 }
@@ -66,6 +68,7 @@ export function createLogFollowers(deps: LogFollowersDeps): LogFollowers {
   const { ways, instances, identity, tickets, log } = deps
   const limits = { ...LOG_LIMITS, ...deps.limits }
   const followers = new Set<Follower>()
+  let isLeaving = false
 
   function refuseTooMany({ userId, instanceId }: LogSubject): void {
     const all = [...followers]
@@ -94,9 +97,11 @@ export function createLogFollowers(deps: LogFollowersDeps): LogFollowers {
     subject: LogSubject,
     way: (instanceId: string) => Promise<Duplex>,
     make: (source: Duplex | null) => LogStream,
+    isEndless = false,
   ): Promise<Readable> {
     refuseTooMany(subject)
-    const follower: Follower = { ...subject, stream: null }
+    if (isEndless && isLeaving) throw new ApiError('unavailable')
+    const follower: Follower = { ...subject, isEndless, stream: null }
     followers.add(follower)
     try {
       follower.stream = make(await way(subject.instanceId).catch(nothingYet))
@@ -106,6 +111,7 @@ export function createLogFollowers(deps: LogFollowersDeps): LogFollowers {
     }
     const { answer } = follower.stream
     answer.once('close', () => followers.delete(follower))
+    if (isEndless && isLeaving) follower.stream.end('gateway')
     // A session that ended just before it was known here was looked for in vain.
     checkSession(subject.sessionId).catch(warn)
     return answer
@@ -114,7 +120,7 @@ export function createLogFollowers(deps: LogFollowersDeps): LogFollowers {
   return {
     async follow(subject) {
       await instances.findOwn(subject)
-      return open(subject, ways.followLogs, source => createLogStream(source, limits))
+      return open(subject, ways.followLogs, source => createLogStream(source, limits), true)
     },
     async search(subject, text) {
       await instances.findOwn(subject)
@@ -148,7 +154,8 @@ export function createLogFollowers(deps: LogFollowersDeps): LogFollowers {
       }
     },
     shutdown() {
-      for (const { stream } of followers) stream?.end('gateway')
+      isLeaving = true
+      for (const { stream, isEndless } of followers) if (isEndless) stream?.end('gateway')
     },
   }
 }

@@ -263,7 +263,12 @@ export function createOwnAddresses(deps: OwnAddressesDeps) {
       await loop.stop()
       await Promise.allSettled([...held.values()].map(({ settling }) => settling))
       for (const entry of held.values()) close(entry)
-      await publicIps.forget(selfId)
+      // Whoever has the database again sees that nobody serves them any more; what is under way waits for it no longer.
+      await publicIps
+        .forget(selfId)
+        .catch(error =>
+          log.warn({ err: error }, 'the addresses of a gateway that leaves could not be let go'),
+        )
     },
   }
 }

@@ -191,6 +191,9 @@ export async function runExec(
   return { exit_code: code, stdout: out.text(), stderr: err.text() }
 }
 
+/** A shell that only sends a signal has done so by then. */
+const KILL_MS_MAX = 5_000
+
 /** Sends a signal to a process of the machine and to all in its group. */
 export async function killGroup(
   link: KubeLink,
@@ -199,10 +202,14 @@ export async function killGroup(
   signal = 'KILL',
 ): Promise<void> {
   const line = `kill -${signal} -${pid} 2>/dev/null || kill -${signal} ${pid}`
-  const events = { onStdout() {}, onStderr() {}, onDrain() {}, onEnd() {} }
+  const isOver = Promise.withResolvers<void>()
+  const events = { onStdout() {}, onStderr() {}, onDrain() {}, onEnd: () => isOver.resolve() }
   const command = ['/bin/sh', '-c', line]
   const process = await openProcess(link, place, { command, tty: false, stdin: false }, events)
   process.resume()
+  // Its shell is the machine's own, which may never end.
+  const timer = setTimeout(process.close, KILL_MS_MAX).unref()
+  void isOver.promise.then(() => clearTimeout(timer))
 }
 
 /** The most that a first line has. */

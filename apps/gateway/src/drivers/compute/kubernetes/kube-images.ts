@@ -9,7 +9,7 @@ import type { RegistryAccess, RegistryLogin, RegistryTerms } from '../port/regis
 import { awaitPod } from './await-pod.ts'
 import { planErrand } from './errand-pod.ts'
 import { type KubeLink, orNull, translated } from './kube-link.ts'
-import { CLOUD_LABEL, digestOf, type KubeNames, pathOf } from './kube-names.ts'
+import { CLOUD_LABEL, digestOf, type KubeNames, LENT_LABEL, pathOf } from './kube-names.ts'
 import type { KubeNodes } from './kube-nodes.ts'
 import type { KubeObjects } from './kube-objects.ts'
 import type { KubeOwnDeps } from './kube-own-images.ts'
@@ -163,27 +163,41 @@ export function createKubeImages(deps: {
       link.json<{ data?: Record<string, string> }>('GET', pathOf('secrets', from, name)),
     )
     const data = found?.data?.['.dockerconfigjson']
-    if (data !== undefined) await keepLogin(to, name, data)
+    if (data !== undefined)
+      await keepLogin(to, name, data, image.owner === null ? {} : { [LENT_LABEL]: 'yes' })
   }
 
-  async function keepLogin(namespace: string, name: string, data: string): Promise<void> {
+  async function keepLogin(
+    namespace: string,
+    name: string,
+    data: string,
+    labels: Record<string, string> = {},
+  ): Promise<void> {
     await objects.apply(pathOf('secrets', namespace, name), {
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { name, namespace, labels: { [CLOUD_LABEL]: cloudId } },
+      metadata: { name, namespace, labels: { [CLOUD_LABEL]: cloudId, ...labels } },
       type: 'kubernetes.io/dockerconfigjson',
       data: { '.dockerconfigjson': data },
     })
   }
 
   /**
-   * Has a login go with the last machine that needs it: each one's disk owns it, too. The operator's own copy stays, since other
-   * customers' machines are given it.
+   * Has a login go with the last machine that needs it: each one's disk owns it, too. The operator's own stays, since other
+   * customers' machines are given copies of it; a customer's that was lent to a machine of the operator's does not.
    * @returns Whether it is there.
    */
   async function ownLogin(disk: V1PersistentVolumeClaim, name: string): Promise<boolean> {
     const { namespace = '' } = disk.metadata ?? {}
-    if (namespace === names.namespace(undefined)) return true
+    if (namespace === names.namespace(undefined)) {
+      const found = await orNull(
+        link.json<{ metadata?: { labels?: Record<string, string> } }>(
+          'GET',
+          pathOf('secrets', namespace, name),
+        ),
+      )
+      if (found?.metadata?.labels?.[LENT_LABEL] === undefined) return true
+    }
     return await objects.addOwner(pathOf('secrets', namespace, name), disk)
   }
 

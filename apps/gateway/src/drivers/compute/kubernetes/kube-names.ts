@@ -16,6 +16,8 @@ export const VOLUME_LABEL = 'berth.volume'
 export const COPYING_LABEL = 'berth.copying'
 /** The image of this cloud's own that a note or a machine's disk is of. */
 export const IMAGE_LABEL = 'berth.image'
+/** On a customer’s login that was lent to a machine which is nobody’s. */
+export const LENT_LABEL = 'berth.lent'
 /** What a helping pod is for, such as `measure`. */
 export const ERRAND_LABEL = 'berth.errand'
 /** Whose namespace it is, as a digest. */

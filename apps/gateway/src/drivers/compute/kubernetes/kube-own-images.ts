@@ -39,7 +39,10 @@ const AT_ONCE_MAX = 4
 /** Its node's clock may have been set a little meanwhile; what is read once too often does no harm. */
 const CLOCK_SLACK_S = 1
 const MOUNTS_TIMEOUT_MS = 10_000
-const HAS_TOOLS = 'for p in tar find; do $p --version 2>/dev/null | grep -q GNU || exit 1; done'
+const HAS_TOOLS = [
+  'while read -r name uid _; do [ "$name" != Uid: ] || break; done </proc/self/status; [ "$uid" = 0 ] || exit 2',
+  'for p in tar find; do $p --version 2>/dev/null | grep -q GNU || exit 1; done',
+].join('; ')
 
 const STOPPED =
   'Of a machine that does not run only its home is there, and nothing of what it changed elsewhere: start it to have an image made of it.'
@@ -47,6 +50,10 @@ const NODES_OWN =
   'Its machine runs an image that nodes have of their own, which no registry gives to make another one of.'
 const NO_TOOLS =
   'What a machine has changed is read by GNU tar and find in it, and it has none: install them, or choose an image with them.'
+
+const NOT_ROOT_EXIT_CODE = 2
+const NOT_ROOT =
+  'Its image runs programs as another user than root, who may not read all that the machine has: what is not read would be missing.'
 
 const madeSchema = z.object({ record: imageRecordSchema, layer: packedLayerSchema.nullable() })
 
@@ -129,6 +136,7 @@ export function createKubeOwnImages(deps: KubeOwnDeps): OwnImages {
       return null
     }
     const { exit_code } = await runExec(link, pod, ['/bin/sh', '-c', HAS_TOOLS])
+    if (exit_code === NOT_ROOT_EXIT_CODE) throw new ComputeError('unsupported', NOT_ROOT)
     if (exit_code !== 0) throw new ComputeError('no_tar', NO_TOOLS)
     const since = runsSince(pod.found)
     if (!since) throw new ComputeError('not_running', STOPPED)

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { ArchiveCut, NotAnArchive } from '../../../platform/tar/tar-reader.ts'
 import { imageFiles } from '../oci/image-files.ts'
 import { NotForImages } from '../oci/layer-entries.ts'
 import { OciFailure } from '../oci/oci-failure.ts'
@@ -13,6 +14,9 @@ import { MADE_FILE, type PackMachineOrders } from './pack-machine-orders.ts'
 
 /** Twice what the largest images have; a list of so many fits into the memory of this process. */
 const FILES_MAX = 1_000_000
+/** What is sent and not kept, such as headers and what others have mounted; and names of all files. */
+const PASSED_OVER_BYTES_MAX = 2 ** 30
+const LIST_BYTES_MAX = 2 ** 30
 const ERROR_CHARS_MAX = 300
 /** A program that walks a million files and finds none that changed says nothing meanwhile, and takes less than this. */
 const SILENT_MS_MAX = 300_000
@@ -51,25 +55,33 @@ export async function packMachine(
     const layers = record.layers.map(({ digest, packing }) => ({ path: files.blob(digest), packing }))
     const link = await createKubeLink(cluster)
     const home = `.${machine.home}`
-    const read = (command: string[]) => outputOf(link, machine, command)
     const out = join(folder, 'layer')
+    const bytes_max = Math.min(machine.bytes_max, Math.max(0, room.freeBytes - bytesOf(record.layers)))
+    const read = (command: string[], bytesMax: number) => outputOf(link, machine, command, bytesMax)
+    const archived = bytes_max + PASSED_OVER_BYTES_MAX
     layer = await writeMachineLayer(
       {
         ...machine,
         base: await readBaseFiles(layers, FILES_MAX),
         ...{ out, files_max: FILES_MAX, kept_bytes: room.kept.bytes },
-        bytes_max: Math.min(machine.bytes_max, Math.max(0, room.freeBytes - bytesOf(record.layers))),
+        bytes_max,
       },
       {
-        list: () => read(inRoot(['find', '.', home, '-xdev', '-printf', '%C@ %y %p\\0'])),
-        changed: () => read(inRoot([...ARCHIVE, `--newer=@${machine.since_s}`, '--', '.'])),
-        home: () => read(inRoot([...ARCHIVE, '--', home])),
+        list: () => read(inRoot(['find', '.', home, '-xdev', '-printf', '%C@ %y %p\\0']), LIST_BYTES_MAX),
+        changed: () => read(inRoot([...ARCHIVE, `--newer=@${machine.since_s}`, '--', '.']), archived),
+        home: () => read(inRoot([...ARCHIVE, '--', home]), archived),
       },
       done => onProgress({ bytes_done: fetched + done, bytes_total: Number.MAX_SAFE_INTEGER }),
-    )
+    ).catch(refusedArchive)
     link.close()
   }
   await writeFile(join(folder, MADE_FILE), JSON.stringify({ record, layer }))
+}
+
+/** Whoever sends what is no archive does so again. */
+function refusedArchive(error: unknown): never {
+  if (!(error instanceof NotAnArchive || error instanceof ArchiveCut)) throw error
+  throw new NotForImages(`the machine’s tar writes no archive: ${error.message}`)
 }
 
 const bytesOf = (layers: readonly { size: number }[]) => layers.reduce((sum, { size }) => sum + size, 0)
@@ -79,11 +91,18 @@ function inRoot(command: string[]): string[] {
 }
 
 /** What a program in a machine writes, no faster than it is read. Fails where it did not end well. */
-async function* outputOf(link: KubeLink, place: PodPlace, command: string[]): AsyncGenerator<Buffer> {
+async function* outputOf(
+  link: KubeLink,
+  place: PodPlace,
+  command: string[],
+  bytesMax: number,
+): AsyncGenerator<Buffer> {
   let process: PodProcess | null = null
   let said = ''
+  let bytes = 0
   const output = new Readable({ read: () => process?.resume() })
-  const giveUp = () => output.destroy(new Error('it says nothing, or never ends'))
+  const giveUp = () =>
+    output.destroy(new NotForImages('what reads the machine’s files in it says nothing, or never ends'))
   const silence = setTimeout(giveUp, SILENT_MS_MAX)
   const end = setTimeout(giveUp, TOTAL_MS_MAX)
   process = await openProcess(
@@ -93,6 +112,8 @@ async function* outputOf(link: KubeLink, place: PodPlace, command: string[]): As
     {
       onStdout: chunk => {
         silence.refresh()
+        bytes += chunk.length
+        if (bytes > bytesMax) return void output.destroy(new OciFailure('too_large'))
         if (!output.push(chunk)) process?.pause()
       },
       onStderr: chunk => {
@@ -101,7 +122,9 @@ async function* outputOf(link: KubeLink, place: PodPlace, command: string[]): As
       onDrain: () => undefined,
       onEnd: ({ code, said: why }) => {
         if (code === 0 || code === CHANGED_EXIT_CODE) output.push(null)
-        else output.destroy(new Error(`its files cannot be read: ${said.trim() || why}`))
+        else if (code === null) output.destroy(new Error(`its files cannot be read: ${why}`))
+        else
+          output.destroy(new NotForImages(`the machine’s files cannot be read in it: ${said.trim() || why}`))
       },
     },
   )

@@ -100,6 +100,18 @@ test('[R3.9] the cap of a month is never passed, is told once, and ends with the
   expect(await cents()).toBe(7_500)
 })
 
+test('[R3.9] a charge that a platform left open over the end of a month is begun anew, and counts for the month that it is made in', async () => {
+  await keep('4242 4242 4242 4242')
+  await set({ threshold: 1_000_000 })
+  await cutOff('createIntent').autoTopup.run()
+  fixture.clock.advance(31 * 24 * 3_600)
+  await fixture.billing.recoverTopups()
+  expect(await cents()).toBe(0)
+  for (let round = 0; round < 4; round += 1) await run()
+  expect(await cents()).toBe(5_000)
+  expect(await get()).toMatchObject({ status: 'capped', charged_this_month: 5_000, refused_for: null })
+})
+
 test('[R3.9] a charge that is cut off is finished once by recovery, and nothing else is begun meanwhile', async () => {
   await keep('4242 4242 4242 4242')
   await set()

@@ -6,7 +6,7 @@ import { readTotals } from '../../ledger/wallet.ts'
 import { whyNotCharged } from '../methods/chargeable.ts'
 import { findSaved } from '../methods/stored.ts'
 import type { paymentIntent } from '../tables.ts'
-import { type AutoTopupRow, chargedCents, readAuto } from './stored.ts'
+import { type AutoTopupRow, chargedCents, monthOf, readAuto } from './stored.ts'
 
 interface Deps {
   clock: Clock
@@ -27,6 +27,8 @@ export async function isStillWanted(
   const { userId, amountCents, methodId, currency, createdAt, state } = intent
   const row = await readAuto(tx, userId)
   if (!row?.enabled || row.amountCents !== amountCents) return false
+  // It would count for a month that is over: what is needed now is begun anew, and counts for this one.
+  if (monthOf(createdAt).from < monthOf(deps.clock.now()).from) return false
   const method = await findSaved(tx, userId, row.methodId)
   if (method === null || method.id !== methodId) return false
   if (whyNotCharged(deps, method, currency) !== null) return false

@@ -157,11 +157,14 @@ function checkCharges(transfers: Transfer[], stretches: Stretch[]): string[] {
   return problems
 }
 
-/** Nothing is charged for twice at the same time: neither by two stretches, nor by one beside a term. */
+/**
+ * Nothing is charged for twice at the same time: neither by two stretches, nor by one beside a term. A term that was given back
+ * before it began stays where it would have begun, and has no length.
+ */
 function checkOverlaps(stretches: Stretch[]): string[] {
   const problems: string[] = []
   const bySubject = Map.groupBy(
-    stretches.filter(({ charge }) => charge !== 'once'),
+    stretches.filter(({ charge, started, ended }) => charge !== 'once' && ended !== started),
     ({ subject_kind, subject_id }) => `${subject_kind} ${subject_id}`,
   )
   for (const [subject, own] of bySubject) {
@@ -169,11 +172,16 @@ function checkOverlaps(stretches: Stretch[]): string[] {
     for (const [index, stretch] of own.entries()) {
       const before = own[index - 1]
       if (before && (before.ended ?? Number.POSITIVE_INFINITY) > stretch.started) {
-        problems.push(`${subject} is charged twice from ${new Date(stretch.started).toISOString()}`)
+        problems.push(`${subject} is charged twice: ${toldOf(before)} and ${toldOf(stretch)}`)
       }
     }
   }
   return problems
+}
+
+function toldOf({ charge, started, ended, rate_micro, rate_seconds }: Stretch): string {
+  const moment = (ms: number | null) => (ms === null ? 'now' : new Date(ms).toISOString())
+  return `${charge} from ${moment(started)} to ${moment(ended)} at ${rate_micro} in ${rate_seconds} s`
 }
 
 /** What the platform took and gave back is what the entries say, payment by payment and both ways. */

@@ -39,7 +39,8 @@ const AT_ONCE_MAX = 4
 /** Its node's clock may have been set a little meanwhile; what is read once too often does no harm. */
 const CLOCK_SLACK_S = 1
 const MOUNTS_TIMEOUT_MS = 10_000
-const HAS_TOOLS = [
+/** Ends well where a machine can be read by its own programs, with {@link NOT_ROOT_EXIT_CODE} where it is not root who would read. */
+export const HAS_TOOLS = [
   'while read -r name uid _; do [ "$name" != Uid: ] || break; done </proc/self/status; [ "$uid" = 0 ] || exit 2',
   'for p in tar find; do $p --version 2>/dev/null | grep -q GNU || exit 1; done',
 ].join('; ')
@@ -51,7 +52,7 @@ const NODES_OWN =
 const NO_TOOLS =
   'What a machine has changed is read by GNU tar and find in it, and it has none: install them, or choose an image with them.'
 
-const NOT_ROOT_EXIT_CODE = 2
+export const NOT_ROOT_EXIT_CODE = 2
 const NOT_ROOT =
   'Its image runs programs as another user than root, who may not read all that the machine has: what is not read would be missing.'
 

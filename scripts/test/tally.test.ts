@@ -92,7 +92,7 @@ describe('a second look', () => {
   test('is not had by what passed, by many files, or by what belongs to no file', async () => {
     const never = () => Promise.reject(new Error('ran again'))
     expect(await lookAgain(clean, never)).toBe(clean)
-    const many = { ...clean, failed: [...'abcdefg'].map(name => ({ name, file: `${name}.test.ts` })) }
+    const many = { ...clean, failed: [...'abcdefghijklm'].map(name => ({ name, file: `${name}.test.ts` })) }
     expect(await lookAgain(many, never)).toBe(many)
     const homeless = { ...clean, failed: [shaky, { name: 'Vitest' }] }
     expect(await lookAgain(homeless, never)).toBe(homeless)

@@ -840,7 +840,10 @@ export async function composeGateway(parts: GatewayParts): Promise<Gateway> {
       followers.shutdown()
       const closed = server.close(graceMs)
       // One that cannot leave as it should does not take what is under way elsewhere along.
-      const underWay = Promise.allSettled([closed, gateways.leave(), reach.leave(), s3.leave()])
+      const told = (error: unknown) =>
+        log.error({ err: error }, 'a part of the gateway did not leave in order')
+      const leaving = [gateways.leave(), reach.leave(), s3.leave()].map(one => one.catch(told))
+      const underWay = Promise.allSettled([closed, ...leaving])
       const late = new AbortController()
       await Promise.race([underWay, sleep(graceMs, undefined, { signal: late.signal })])
       late.abort()

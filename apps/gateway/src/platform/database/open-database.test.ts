@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-database.ts'
 import type { Transaction } from './database.ts'
 import { allowLonger, type OpenDatabase, openDatabase } from './open-database.ts'
+import { together } from './together.ts'
 
 const STATEMENT_MS = 100
 /** Longer than the server gives a statement, and than we wait for it after that. */
@@ -65,4 +66,23 @@ test('what is begun together is taken by the database in its order, each with an
   expect(all.map(({ rows }) => rows[0]?.n)).toEqual([1, 2, 3])
   const moments = all.map(({ rows }) => String(rows[0]?.at))
   expect(moments).toEqual([...moments].sort())
+})
+
+test('[B2] of what is begun together the first that fails is told, and none of the others has something to say by then', async () => {
+  let isOver = false
+  const goesOn = async (tx: Transaction) => {
+    await tx.execute(sql`select 1`)
+    await setTimeout(50)
+    isOver = true
+  }
+  const failing = open.db.transaction(tx =>
+    // Those behind it fail since it did (25P02), and may be heard of sooner.
+    together([
+      goesOn(tx),
+      (async () => await (async () => await tx.execute(sql`select 1 / 0`))())(),
+      tx.execute(sql`select 2`),
+    ]),
+  )
+  await expect(failing).rejects.toMatchObject({ cause: { code: '22012' } })
+  expect(isOver).toBe(true)
 })
